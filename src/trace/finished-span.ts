@@ -1,0 +1,48 @@
+/**
+ * A finished span: OpenTelemetry's `ReadableSpan`, with attributes that may still have to be shaped.
+ *
+ * @module
+ */
+import type { ReadableSpan } from "@opentelemetry/sdk-trace";
+import type { Attributes } from "../protocol/json.ts";
+
+/** Attributes of an ended span that are shaped only when it is exported, off the path of the user's call. */
+export interface LateAttributes {
+  make: () => Attributes;
+  /** Bytes that they will take, about. */
+  bytes: number;
+}
+
+const LATE = Symbol.for("agentlightning.late");
+
+/** A span that has ended. */
+export type FinishedSpan = ReadableSpan & { [LATE]?: LateAttributes };
+
+/** Hangs late attributes on a span. */
+export function setLate(span: FinishedSpan, late: LateAttributes): void {
+  span[LATE] = late;
+}
+
+/** Shapes the late attributes, once; afterwards `span.attributes` is whole. Never throws: a maker's fault is recorded. */
+export function shape(span: FinishedSpan): void {
+  const late = span[LATE];
+  if (late === undefined) return;
+  delete span[LATE];
+  try {
+    Object.assign(span.attributes, late.make());
+  } catch (error) {
+    span.attributes["agentlightning.capture.error"] = String(error);
+  }
+}
+
+/** Bytes that the span takes, about: a bound for queues, not the exact size on the wire. */
+export function approximateBytes(span: FinishedSpan): number {
+  let bytes = 400 + (span[LATE]?.bytes ?? 0);
+  for (const name in span.attributes) {
+    const value = span.attributes[name];
+    bytes +=
+      name.length +
+      (typeof value === "string" ? value.length * 2 : Array.isArray(value) ? value.length * 8 : 8);
+  }
+  return bytes;
+}

@@ -1,0 +1,24 @@
+/**
+ * A rollout as the code inside it sees it.
+ *
+ * @module
+ */
+import type { Json } from "../protocol/json.ts";
+import type { RolloutMode } from "../protocol/rollout.ts";
+import type { OpenSpan } from "./open-span.ts";
+
+/** The rollout and attempt that spans belong to. */
+export interface RolloutScope {
+  readonly rolloutId: string;
+  readonly attemptId: string;
+  readonly mode: RolloutMode | undefined;
+  readonly input: Json | undefined;
+  /** True when the spans of this rollout go to a store (false: a local rollout without one). */
+  readonly stored: boolean;
+  /** Spans that have started and not ended. */
+  readonly open: Set<OpenSpan>;
+  /** The last value of the primary reward, for the result of `rollout()`. */
+  reward: number | undefined;
+  /** True once the rollout has ended: later spans are not recorded for it. */
+  ended: boolean;
+}

@@ -1,0 +1,101 @@
+/**
+ * Where the running code is: its rollout, its agent, the span around it. Follows `await`, timers and promises by
+ * `AsyncLocalStorage`; work that another task pumps (queues, event emitters) is bound by hand with {@link bind}.
+ *
+ * @module
+ */
+import { ownGlobal } from "../internal/own-global.ts";
+import type { OpenSpan } from "./open-span.ts";
+import type { RolloutScope } from "./rollout-scope.ts";
+
+/** An immutable place in the program. */
+export interface Scope {
+  /** The rollout that the code works for. */
+  readonly rollout: RolloutScope | undefined;
+  /** Name of the agent that the code is part of. */
+  readonly agent: string | undefined;
+  /** The span that new spans are children of. */
+  readonly span: OpenSpan | undefined;
+  /** True where an outer layer records model calls itself. */
+  readonly suppressed: boolean;
+}
+
+interface Storage {
+  run<R>(store: Scope, fn: () => R): R;
+  getStore(): Scope | undefined;
+}
+
+type StorageClass = new () => Storage;
+
+/** Runtimes without AsyncLocalStorage (browsers) know the scope only while synchronous code runs. */
+function createSyncStorage(): Storage {
+  let current: Scope | undefined;
+  return {
+    run(scope, fn) {
+      const outer = current;
+      current = scope;
+      try {
+        return fn();
+      } finally {
+        current = outer;
+      }
+    },
+    getStore: () => current,
+  };
+}
+
+function createStorage(): Storage {
+  const globals = globalThis as unknown as {
+    AsyncLocalStorage?: StorageClass;
+    process?: { getBuiltinModule?: (id: string) => { AsyncLocalStorage?: StorageClass } | undefined };
+  };
+  // Not imported: the main entry must load in browsers and on the edge.
+  const Class =
+    globals.process?.getBuiltinModule?.("node:async_hooks")?.AsyncLocalStorage ?? globals.AsyncLocalStorage;
+  return Class === undefined ? createSyncStorage() : new Class();
+}
+
+const storage: Storage = ownGlobal("scope", createStorage);
+
+/** The scope of the running code; undefined outside every rollout, agent and span. */
+export function currentScope(): Scope | undefined {
+  return storage.getStore();
+}
+
+/** Runs `fn` in the current scope with `changes`. */
+export function withScope<R>(changes: Partial<Scope>, fn: () => R): R {
+  const outer = storage.getStore();
+  return storage.run(
+    {
+      rollout: "rollout" in changes ? changes.rollout : outer?.rollout,
+      agent: "agent" in changes ? changes.agent : outer?.agent,
+      span: "span" in changes ? changes.span : outer?.span,
+      suppressed: changes.suppressed ?? outer?.suppressed ?? false,
+    },
+    fn,
+  );
+}
+
+/** Runs `fn` in exactly `scope`. */
+export function runIn<R>(scope: Scope | undefined, fn: () => R): R {
+  return scope === undefined ? fn() : storage.run(scope, fn);
+}
+
+/**
+ * Ties a function to the scope it is bound in: whoever calls it later, its spans belong to the rollout and agent of
+ * here. For callbacks that other code calls: queues, event emitters, worker pools.
+ *
+ * @example
+ * ```ts
+ * import * as agl from "agentlightning";
+ * const pending: Array<() => void> = [];
+ * pending.push(agl.bind(() => agl.emitReward(1)));
+ * ```
+ */
+export function bind<F extends (...args: never[]) => unknown>(fn: F): F {
+  const scope = storage.getStore();
+  const bound = function (this: unknown, ...args: never[]) {
+    return runIn(scope, () => fn.apply(this, args));
+  };
+  return bound as unknown as F;
+}
