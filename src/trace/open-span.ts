@@ -3,10 +3,10 @@
  *
  * @module
  */
-import type { AttributeValue, Attributes } from "../protocol/json.ts";
+import type { Attributes, AttributeValue } from "../protocol/json.ts";
 import type { Outcome } from "../protocol/semconv.ts";
-import type { RolloutScope } from "./rollout-scope.ts";
 import type { Timestamp } from "./clock.ts";
+import type { RolloutScope } from "./rollout-scope.ts";
 
 /** What a span starts with. */
 export interface SpanStart {
@@ -18,6 +18,8 @@ export interface SpanStart {
   startTime?: Timestamp;
   /** Agent name, when it is not the scope's. */
   agent?: string | undefined;
+  /** The parent, when it is not the scope's span; the span belongs to the parent's rollout. */
+  parent?: OpenSpan | undefined;
 }
 
 /** How a span ends. */
