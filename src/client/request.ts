@@ -138,6 +138,7 @@ export function createTransport(options: TransportOptions): Transport {
   async function attempt(
     call: Call,
     request: string,
+    body: string | undefined,
     limitMs: number,
   ): Promise<{ value: unknown } | Failure> {
     return withLinkedSignal([call.signal, closing.signal], async (controller) => {
