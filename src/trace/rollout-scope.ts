@@ -15,6 +15,8 @@ export interface RolloutScope {
   readonly input: Json | undefined;
   /** True when the spans of this rollout go to a store (false: a local rollout without one). */
   readonly stored: boolean;
+  /** True when the whole process is this rollout, by the environment. */
+  readonly process: boolean;
   /** Spans that have started and not ended. */
   readonly open: Set<OpenSpan>;
   /** The last value of the primary reward, for the result of `rollout()`. */

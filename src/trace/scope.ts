@@ -57,14 +57,21 @@ function createStorage(): Storage {
 
 const storage: Storage = ownGlobal("scope", createStorage);
 
+const whole = ownGlobal<{ scope: Scope | undefined }>("process-scope", () => ({ scope: undefined }));
+
+/** Puts all code of the process that is in no other scope into `scope`. */
+export function setProcessScope(scope: Scope | undefined): void {
+  whole.scope = scope;
+}
+
 /** The scope of the running code; undefined outside every rollout, agent and span. */
 export function currentScope(): Scope | undefined {
-  return storage.getStore();
+  return storage.getStore() ?? whole.scope;
 }
 
 /** Runs `fn` in the current scope with `changes`. */
 export function withScope<R>(changes: Partial<Scope>, fn: () => R): R {
-  const outer = storage.getStore();
+  const outer = currentScope();
   return storage.run(
     {
       rollout: "rollout" in changes ? changes.rollout : outer?.rollout,
@@ -93,7 +100,7 @@ export function runIn<R>(scope: Scope | undefined, fn: () => R): R {
  * ```
  */
 export function bind<F extends (...args: never[]) => unknown>(fn: F): F {
-  const scope = storage.getStore();
+  const scope = currentScope();
   const bound = function (this: unknown, ...args: never[]) {
     return runIn(scope, () => fn.apply(this, args));
   };
