@@ -57,7 +57,6 @@ export interface Transport {
   readonly url: string;
   readonly timeoutMs: number;
   now(): number;
-  random(): number;
   sleep(ms: number, signal?: AbortSignal): Promise<void>;
   /** Resolves with the parsed body of a 2xx answer; rejects with an AglError. */
   send(call: Call): Promise<unknown>;
@@ -193,7 +192,6 @@ export function createTransport(options: TransportOptions): Transport {
     url: root,
     timeoutMs,
     now,
-    random,
     sleep: (ms, signal) => pause(ms, signal, "The wait"),
     async send(call) {
       const request = `${call.method} ${root}${API}${call.path}`;
