@@ -30,7 +30,7 @@ function walk(name: string, value: unknown, expand: boolean, depth: number, out:
   } else if (Array.isArray(value)) {
     const leaf = expand || name === "" ? undefined : asScalarList(value);
     if (leaf !== undefined) out[name] = leaf;
-    else value.forEach((item, i) => walk(join(name, String(i)), item, expand, depth + 1, out));
+    else for (const [i, item] of value.entries()) walk(join(name, String(i)), item, expand, depth + 1, out);
   } else if (typeof value === "object" && value !== null) {
     const own = toPlain(value);
     if (typeof own !== "object") walk(name, own, expand, depth + 1, out);
