@@ -142,7 +142,7 @@ function createView(
  *
  * @example
  * ```ts
- * import { createLightningStoreClient } from "agentlightning";
+ * import { createLightningStoreClient } from "agentlightning/client";
  *
  * const store = createLightningStoreClient({ url: "http://127.0.0.1:4747" });
  * const [rollout] = await store.enqueueRollouts([{ input: { question: "6 * 7" }, mode: "train" }]);
