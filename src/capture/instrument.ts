@@ -1,0 +1,63 @@
+/**
+ * `instrument`: makes the model calls of a vendor's object visible, whatever it is.
+ *
+ * @module
+ */
+import { diag } from "@opentelemetry/api";
+import { instrumentOpenAI, isOpenAIClient } from "./openai/client.ts";
+import type { OpenAIOptions } from "./openai/settings.ts";
+
+/** Options of {@link instrument}. */
+export type InstrumentOptions = OpenAIOptions;
+
+/** How one vendor's objects are recognised and instrumented. */
+interface Vendor {
+  readonly is: (value: object) => boolean;
+  /** Gives false when the object cannot be instrumented. */
+  readonly instrument: (value: object, options: InstrumentOptions) => boolean;
+}
+
+const VENDORS: readonly Vendor[] = [
+  {
+    is: isOpenAIClient,
+    instrument: (value, options) => instrumentOpenAI(value as Record<PropertyKey, unknown>, options),
+  },
+];
+
+const warned = new WeakSet<object>();
+
+/**
+ * Makes the model calls of `x` visible as spans, in place: the object stays the same, of the same type, and works as
+ * before. Takes an OpenAI client (openai 4.19 to 7, Azure and Bedrock clients, and any object with the same methods).
+ * Instrumenting twice changes nothing. What is not recognised, or is frozen, is returned untouched, with one warning
+ * in OpenTelemetry's diagnostic log. Never throws.
+ *
+ * @example
+ * ```ts
+ * import * as agl from "agentlightning";
+ * import OpenAI from "openai";
+ * const openai = agl.instrument(new OpenAI({ apiKey: "key" }));
+ * ```
+ */
+export function instrument<T>(x: T, options: InstrumentOptions = {}): T {
+  if ((typeof x !== "object" && typeof x !== "function") || x === null) {
+    diag.warn(`agentlightning: instrument() was given ${x === null ? "null" : typeof x}, not a client`);
+    return x;
+  }
+  try {
+    const vendor = VENDORS.find((candidate) => candidate.is(x));
+    if (vendor === undefined)
+      warnOnce(x, "is not a client that instrument() knows; its calls are not recorded");
+    else if (!vendor.instrument(x, options)) warnOnce(x, "is frozen; its calls are not recorded");
+  } catch (error) {
+    warnOnce(x, `could not be instrumented (${String(error)}); its calls are not recorded`);
+  }
+  return x;
+}
+
+function warnOnce(x: object, what: string): void {
+  if (warned.has(x)) return;
+  warned.add(x);
+  const name = typeof x === "function" ? x.name : Object.getPrototypeOf(x)?.constructor?.name;
+  diag.warn(`agentlightning: ${typeof name === "string" && name !== "" ? name : "the object"} ${what}`);
+}

@@ -1,0 +1,72 @@
+/**
+ * Instruments an OpenAI-shaped client in place.
+ *
+ * @module
+ */
+import { type ClientContext, WRAPPED, wrapCreate } from "./create.ts";
+import { OPERATIONS } from "./operations.ts";
+import { hookPrepareRequest } from "./request-body.ts";
+import type { OpenAIOptions } from "./settings.ts";
+import { hide, isObject, type Loose, objectAt } from "./shape.ts";
+
+type Method = (this: unknown, ...args: unknown[]) => unknown;
+
+/** True for a client of openai or one that looks like it: `chat.completions.create` or `responses.create`. */
+export function isOpenAIClient(value: object): value is Loose {
+  return OPERATIONS.some(({ path }) => {
+    // A client of Anthropic's has `completions` and `messages` too.
+    if (path[0] === "completions" && "messages" in value) return false;
+    return typeof objectAt(value, path)?.["create"] === "function";
+  });
+}
+
+/**
+ * Replaces `create` of the client's resources and keeps the clients that `withOptions` makes instrumented.
+ *
+ * @returns false when the client refuses it, being frozen
+ */
+export function instrumentOpenAI(client: Loose, options: OpenAIOptions = {}): boolean {
+  const { proxy, capture = proxy === undefined } = options;
+  if (proxy !== undefined) pointAt(client, proxy);
+  const done = capture ? patchResources(client, options) : true;
+  patchWithOptions(client, options);
+  return done;
+}
+
+function pointAt(client: Loose, proxy: NonNullable<OpenAIOptions["proxy"]>): void {
+  Reflect.set(client, "baseURL", proxy.baseURL);
+  if (proxy.apiKey !== undefined) Reflect.set(client, "apiKey", proxy.apiKey);
+}
+
+function patchResources(client: Loose, { tokenIds = "auto" }: OpenAIOptions): boolean {
+  const targets = OPERATIONS.flatMap((operation) => {
+    const resource = objectAt(client, operation.path);
+    const create = resource?.["create"];
+    if (resource === undefined || typeof create !== "function" || WRAPPED in create) return [];
+    return [{ operation, resource, create: create as Method }];
+  });
+  if (targets.length === 0) return true;
+  if (targets.some(({ resource }) => !Object.isExtensible(resource))) return false;
+  const context: ClientContext = { client, tokenIds, tellsBody: hookPrepareRequest(client) };
+  let done = true;
+  for (const { operation, resource, create } of targets) {
+    done = hide(resource, "create", wrapCreate(create, operation, context)) && done;
+  }
+  return done;
+}
+
+function patchWithOptions(client: Loose, options: OpenAIOptions): void {
+  const original = client["withOptions"];
+  if (typeof original !== "function" || WRAPPED in original) return;
+  const withOptions = function (this: unknown, ...args: unknown[]): unknown {
+    const child: unknown = original.apply(this, args);
+    if (isObject(child)) instrumentOpenAI(child, options);
+    return child;
+  };
+  Object.defineProperties(withOptions, {
+    name: { value: original.name, configurable: true },
+    length: { value: original.length, configurable: true },
+    [WRAPPED]: { value: original },
+  });
+  hide(client, "withOptions", withOptions);
+}

@@ -1,0 +1,32 @@
+/**
+ * Which service a client talks to, as span attributes.
+ *
+ * @module
+ */
+import type { Attributes } from "../../protocol/json.ts";
+import { GenAi } from "../../protocol/semconv.ts";
+
+/** Hosts whose provider has a name of its own in the conventions; all others speak OpenAI's protocol. */
+const PROVIDERS: ReadonlyArray<readonly [suffix: string, provider: string]> = [
+  [".openai.azure.com", "azure.ai.openai"],
+  [".cognitiveservices.azure.com", "azure.ai.openai"],
+  [".services.ai.azure.com", "azure.ai.inference"],
+  [".amazonaws.com", "aws.bedrock"],
+  ["api.groq.com", "groq"],
+  ["api.mistral.ai", "mistral_ai"],
+  ["api.deepseek.com", "deepseek"],
+  ["api.x.ai", "x_ai"],
+];
+
+/** Writes the provider and, where `baseURL` can be read, the server's address. */
+export function writeServer(attributes: Attributes, baseURL: unknown): void {
+  let provider = "openai";
+  if (typeof baseURL === "string" && URL.canParse(baseURL)) {
+    const { hostname, port } = new URL(baseURL);
+    provider = PROVIDERS.find(([suffix]) => hostname.endsWith(suffix))?.[1] ?? provider;
+    attributes["server.address"] = hostname;
+    if (port !== "") attributes["server.port"] = Number(port);
+  }
+  attributes[GenAi.ProviderName] = provider;
+  attributes[GenAi.System] = provider;
+}
