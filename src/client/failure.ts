@@ -89,7 +89,8 @@ function pythonFault(
   const lines = typeof traceback === "string" ? traceback.trimEnd().split("\n") : [];
   const line = lines.findLast((text) => text.includes(`${type}: `));
   const detail = line === undefined ? type : line.slice(line.indexOf(`${type}: `) + type.length + 2);
-  if (/not found|No attempts found/i.test(detail)) return { code: "not_found", detail };
+  if (/not found|No attempts found|does not exist with primary key/i.test(detail))
+    return { code: "not_found", detail };
   return { code: type === "ValueError" ? "invalid_argument" : "internal", detail: `${type}: ${detail}` };
 }
 

@@ -20,23 +20,52 @@ export function timerSleep(ms: number, signal: AbortSignal): Promise<void> {
   });
 }
 
-/** Runs `work` with a signal that follows both, and lets go of both afterwards: callers' signals may live for long. */
+interface Following {
+  controllers: Set<AbortController>;
+  listener: () => void;
+}
+
+/** One listener for each signal however many calls follow it: runtimes warn about the eleventh as a leak. */
+const followed = new WeakMap<AbortSignal, Following>();
+
+function follow(signal: AbortSignal, controller: AbortController): void {
+  if (signal.aborted) {
+    controller.abort(signal.reason);
+    return;
+  }
+  let following = followed.get(signal);
+  if (following === undefined) {
+    const controllers = new Set<AbortController>();
+    const listener = () => {
+      for (const each of controllers) each.abort(signal.reason);
+    };
+    following = { controllers, listener };
+    followed.set(signal, following);
+    signal.addEventListener("abort", listener, { once: true });
+  }
+  following.controllers.add(controller);
+}
+
+function unfollow(signal: AbortSignal, controller: AbortController): void {
+  const following = followed.get(signal);
+  if (following === undefined) return;
+  following.controllers.delete(controller);
+  if (following.controllers.size > 0) return;
+  followed.delete(signal);
+  signal.removeEventListener("abort", following.listener);
+}
+
+/** Runs `work` with a signal that follows the others, and lets go of them afterwards: callers' signals may live for long. */
 export async function withLinkedSignal<T>(
   signals: readonly (AbortSignal | undefined)[],
   work: (controller: AbortController) => Promise<T>,
 ): Promise<T> {
   const controller = new AbortController();
-  const unlink: (() => void)[] = [];
-  for (const signal of signals) {
-    if (signal === undefined) continue;
-    const forward = () => controller.abort(signal.reason);
-    if (signal.aborted) forward();
-    signal.addEventListener("abort", forward, { once: true });
-    unlink.push(() => signal.removeEventListener("abort", forward));
-  }
+  const present = signals.filter((signal) => signal !== undefined);
+  for (const signal of present) follow(signal, controller);
   try {
     return await work(controller);
   } finally {
-    for (const undo of unlink) undo();
+    for (const signal of present) unfollow(signal, controller);
   }
 }

@@ -404,6 +404,27 @@ describe("the end of a client", () => {
     expect(server.seen).toHaveLength(1);
   });
 
+  it("holds one listener on a signal for any number of calls", async () => {
+    const server = await serve([hang]);
+    const warnings: Error[] = [];
+    const onWarning = (warning: Error) => warnings.push(warning);
+    process.on("warning", onWarning);
+    const controller = new AbortController();
+    const store = createLightningStoreClient({ url: server.url, signal: controller.signal });
+    const pending = Array.from({ length: 40 }, () => failureOf(store.statistics()));
+    const closedWith = failureOf(
+      createLightningStoreClient({ url: server.url }).withSignal(controller.signal).statistics(),
+    );
+    while (server.seen.length < 41) await new Promise((resolve) => setImmediate(resolve));
+    controller.abort();
+    expect(new Set((await Promise.all([...pending, closedWith])).map((error) => error.code))).toEqual(
+      new Set(["aborted"]),
+    );
+    await new Promise((resolve) => setImmediate(resolve));
+    process.off("warning", onWarning);
+    expect(warnings).toEqual([]);
+  });
+
   it("aborts a pause between two tries", async () => {
     const server = await serve([{ status: 503, json: {} }]);
     const controller = new AbortController();
