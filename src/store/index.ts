@@ -1,0 +1,11 @@
+/**
+ * The store engine: tasks, attempts, spans, resources and workers in memory or in a SQLite file.
+ *
+ * @module
+ */
+export type { EngineOptions, StoreIds } from "./engine-core.ts";
+export type * from "./interface.ts";
+export { type MemoryStoreOptions, openMemoryStore } from "./memory-store.ts";
+export { LATE_RESULT } from "./rules/attempts.ts";
+export { openSqliteStore, type SqliteStoreOptions } from "./sqlite-store.ts";
+export { createWatchdog, type Watchdog, type WatchdogOptions } from "./watchdog.ts";

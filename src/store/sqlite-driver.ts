@@ -1,0 +1,66 @@
+/**
+ * The SQLite that this runtime has: Node's own, else the package better-sqlite3.
+ *
+ * @module
+ */
+import { createRequire } from "node:module";
+import { AglError } from "../errors.ts";
+
+/** A value that can be bound to a statement. */
+export type SqliteValue = string | number | null;
+
+/** A prepared statement, as both libraries have it. */
+export interface SqliteStatement {
+  run(...values: SqliteValue[]): { changes: number | bigint };
+  get(...values: SqliteValue[]): unknown;
+  all(...values: SqliteValue[]): unknown[];
+}
+
+/** An open database file, as both libraries have it. */
+export interface SqliteDatabase {
+  exec(sql: string): unknown;
+  prepare(sql: string): SqliteStatement;
+  close(): unknown;
+}
+
+/** Which library; `auto` takes the first that there is, in this order. */
+export type SqliteLibrary = "node:sqlite" | "better-sqlite3";
+
+const LIBRARIES: Readonly<Record<SqliteLibrary, (path: string) => SqliteDatabase>> = {
+  "node:sqlite"(path) {
+    // Not an import: Node before 22.5 has no such module, and bundlers would look for it.
+    const module = process.getBuiltinModule?.("node:sqlite") as
+      | { DatabaseSync: new (path: string) => SqliteDatabase }
+      | undefined;
+    if (module === undefined)
+      throw new AglError("unsupported", `Node ${process.versions.node} has no node:sqlite`);
+    return new module.DatabaseSync(path);
+  },
+  "better-sqlite3"(path) {
+    let library: new (path: string) => SqliteDatabase;
+    try {
+      library = createRequire(import.meta.url)("better-sqlite3");
+    } catch (error) {
+      throw new AglError("unsupported", "The package better-sqlite3 is not installed", { cause: error });
+    }
+    return new library(path);
+  },
+};
+
+/** Opens the file at `path`; throws `unsupported` when no library is there, and the library's own error otherwise. */
+export function openDatabase(path: string, library: SqliteLibrary | "auto" = "auto"): SqliteDatabase {
+  const names = library === "auto" ? (Object.keys(LIBRARIES) as SqliteLibrary[]) : [library];
+  const reasons: string[] = [];
+  for (const name of names) {
+    try {
+      return LIBRARIES[name](path);
+    } catch (error) {
+      if (!AglError.is(error)) throw error;
+      reasons.push(error.message);
+    }
+  }
+  throw new AglError(
+    "unsupported",
+    `No SQLite for ${path}: ${reasons.join("; ")}. Use Node 22.13 or newer, or run: npm install better-sqlite3@12`,
+  );
+}
