@@ -1,0 +1,158 @@
+/**
+ * `POST /v1/traces`: an export request in either encoding becomes spans in the store.
+ *
+ * @module
+ */
+import { promisify } from "node:util";
+import { gzip } from "node:zlib";
+import type { Context } from "hono";
+import { AglError } from "../../errors.ts";
+import type { AddSpanResult, LightningStore, SpanInput } from "../../store/interface.ts";
+import type { Admission, ServerLimits } from "../admission.ts";
+import type { Logger } from "../log.ts";
+import { refusalOf } from "../refusal.ts";
+import { readBody, type ServerEnv } from "../request-body.ts";
+import { decodeTracesJson } from "./decode-json.ts";
+import { decodeTracesProto } from "./decode-proto.ts";
+import type { SpanVisitor } from "./otlp-span.ts";
+import { place } from "./place.ts";
+import {
+  encodeExportReply,
+  encodeStatus,
+  JSON_TYPE,
+  type OtlpType,
+  type PartialSuccess,
+  PROTOBUF,
+} from "./reply.ts";
+import { malformed } from "./wire.ts";
+
+/** Different reasons that one answer tells. */
+const REASONS_TOLD = 5;
+
+/** What the handler needs. */
+export interface ExportDependencies {
+  store: Pick<LightningStore, "addSpans">;
+  limits: ServerLimits;
+  /** Bounds the bytes of all bodies. */
+  bodies: Admission;
+  /** Bounds the exports at work. */
+  exports: Admission;
+  logger: Logger;
+}
+
+/** A handler that answers in the encoding of the request, and as OTLP asks. */
+export function createExportHandler(dependencies: ExportDependencies) {
+  return async (c: Context<ServerEnv>): Promise<Response> => {
+    const mediaType = (c.req.header("content-type") ?? "").split(";")[0]?.trim().toLowerCase();
+    const type: OtlpType = mediaType === PROTOBUF ? PROTOBUF : JSON_TYPE;
+    try {
+      if (mediaType !== type) {
+        const given = mediaType === "" ? "A request without Content-Type" : `Content-Type ${mediaType}`;
+        throw new AglError("invalid_argument", `${given} is not taken; send ${PROTOBUF} or ${JSON_TYPE}.`, {
+          status: 415,
+        });
+      }
+      const partial = await store(c, type, dependencies);
+      return await answer(c, 200, type, encodeExportReply(type, partial));
+    } catch (error) {
+      const refusal = refusalOf(error, dependencies.logger);
+      // OTLP knows one status for every fault of the payload.
+      const status = refusal.status === 422 ? 400 : refusal.status;
+      for (const [name, value] of Object.entries(refusal.headers)) c.header(name, value);
+      return answer(c, status, type, encodeStatus(type, status, String(refusal.body.detail)));
+    }
+  };
+}
+
+async function store(
+  c: Context<ServerEnv>,
+  type: OtlpType,
+  dependencies: ExportDependencies,
+): Promise<PartialSuccess | undefined> {
+  const { limits, logger } = dependencies;
+  const slot = dependencies.exports.open();
+  try {
+    const lease = dependencies.bodies.open();
+    try {
+      const body = await readBody(c, limits.maxBodyBytes, lease);
+      const rejected = createRejections();
+      const spans = decode(type, body, limits.maxExportObjects, rejected);
+      const results = spans.length === 0 ? [] : await dependencies.store.addSpans(spans);
+      rejected.addResults(results);
+      logger.debug("OTLP export", { spans: spans.length, rejected: rejected.count() });
+      return rejected.summary(logger);
+    } finally {
+      lease.release();
+    }
+  } finally {
+    slot.release();
+  }
+}
+
+function decode(type: OtlpType, body: Buffer, maxObjects: number, rejected: Rejections): SpanInput[] {
+  const spans: SpanInput[] = [];
+  const visit: SpanVisitor = (span, resource) => {
+    const placed = place(span, resource);
+    if ("span" in placed) spans.push(placed.span);
+    else rejected.add(placed.reason);
+  };
+  // An export without a body is an export of nothing.
+  if (body.length === 0) return spans;
+  if (type === PROTOBUF) decodeTracesProto(body, { left: maxObjects }, visit);
+  else decodeTracesJson(parseJson(body), { left: maxObjects }, visit);
+  return spans;
+}
+
+function parseJson(body: Buffer): unknown {
+  try {
+    return JSON.parse(body.toString("utf8"));
+  } catch (error) {
+    throw malformed(error instanceof Error ? error.message : String(error));
+  }
+}
+
+interface Rejections {
+  add(reason: string): void;
+  addResults(results: readonly AddSpanResult[]): void;
+  count(): number;
+  /** What the answer says; undefined when nothing was rejected. */
+  summary(logger: Logger): PartialSuccess | undefined;
+}
+
+function createRejections(): Rejections {
+  const counts = new Map<string, number>();
+  let total = 0;
+  const add = (reason: string) => {
+    total++;
+    if (counts.has(reason) || counts.size < REASONS_TOLD) counts.set(reason, (counts.get(reason) ?? 0) + 1);
+  };
+  return {
+    add,
+    addResults(results) {
+      for (const result of results) if (result.status === "rejected") add(result.reason);
+    },
+    count: () => total,
+    summary(logger) {
+      if (total === 0) return undefined;
+      const reasons = [...counts].map(([reason, count]) => `${count}: ${reason}`);
+      const errorMessage = `Spans that were not stored: ${reasons.join("; ")}`;
+      logger.warn("OTLP spans were rejected", { rejected: total, reasons });
+      return { rejectedSpans: total, errorMessage };
+    },
+  };
+}
+
+async function answer(
+  c: Context<ServerEnv>,
+  status: number,
+  type: OtlpType,
+  body: Uint8Array,
+): Promise<Response> {
+  c.header("content-type", type);
+  const accepted = (c.req.header("accept-encoding") ?? "").toLowerCase().split(",");
+  if (!accepted.some((coding) => /^\s*gzip\s*(;(?!\s*q=0(\.0*)?\s*$)|$)/.test(coding))) {
+    return c.body(body as Uint8Array<ArrayBuffer>, status as 200);
+  }
+  c.header("content-encoding", "gzip");
+  return c.body((await promisify(gzip)(body)) as Uint8Array<ArrayBuffer>, status as 200);
+}
