@@ -55,7 +55,7 @@ try {
   const stored = await readBack(server.url);
   const calls = entries.flatMap((entry) => entry.calls);
   const streamed = calls.filter((call) => call.streamed).length;
-  console.log(`\n${table(stored)}\n`);
+  console.log(`\n${table(stored, process.stdout.columns)}\n`);
   console.log(`The first rollout, as the store has it:\n\n${spanTree(stored[0]?.spans ?? [])}\n`);
   console.log(`${calls.length} model calls (${streamed} of them streamed) in ${seconds} s`);
 

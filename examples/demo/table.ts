@@ -9,7 +9,10 @@ import type { Span } from "../../src/protocol/span.ts";
 import type { StoredRollout } from "./read-back.ts";
 
 const HEAD = ["rollout", "problem", "planner", "solver", "tools", "tokens in", "out", "reward"];
-const PROBLEM_WIDTH = 38;
+/** Characters of a problem's text: as many as the line's width leaves, between these. */
+const PROBLEM_WIDTH = { least: 12, most: 44 };
+const PROBLEM = 1;
+const GAP = "  ";
 /** Columns of words; the others are numbers and stand to the right. */
 const LEFT = new Set([0, 1, 7]);
 
@@ -20,8 +23,8 @@ function count(spans: readonly Span[], attribute: string): number {
   }, 0);
 }
 
-function shorten(text: string): string {
-  return text.length <= PROBLEM_WIDTH ? text : `${text.slice(0, PROBLEM_WIDTH - 1)}…`;
+function shorten(text: string, width: number): string {
+  return text.length <= width ? text : `${text.slice(0, width - 1)}…`;
 }
 
 function counts({ spans }: StoredRollout): number[] {
@@ -41,11 +44,11 @@ function showReward(stored: StoredRollout): string {
     .join(" ");
 }
 
-/** The table: a line a rollout, and their sums. */
-export function table(all: readonly StoredRollout[]): string {
+/** The table: a line a rollout, and their sums; `width` is the number of characters that a line may have. */
+export function table(all: readonly StoredRollout[], width = 120): string {
   const rows = all.map((stored) => [
     stored.rollout.rollout_id,
-    shorten(String(stored.rollout.input)),
+    String(stored.rollout.input),
     ...counts(stored).map(String),
     showReward(stored),
   ]);
@@ -56,11 +59,16 @@ export function table(all: readonly StoredRollout[]): string {
   const widths = HEAD.map((head, i) =>
     Math.max(head.length, ...[...rows, total].map((row) => row[i]!.length)),
   );
+  const others = widths.reduce((sum, one) => sum + one + GAP.length, -widths[PROBLEM]! - GAP.length);
+  const room = Math.min(PROBLEM_WIDTH.most, Math.max(PROBLEM_WIDTH.least, width - others));
+  widths[PROBLEM] = Math.min(widths[PROBLEM]!, room);
   const line = (row: readonly string[]) =>
     row
-      .map((cell, i) => (LEFT.has(i) ? cell.padEnd(widths[i]!) : cell.padStart(widths[i]!)))
-      .join("  ")
+      .map((cell, i) =>
+        LEFT.has(i) ? shorten(cell, widths[i]!).padEnd(widths[i]!) : cell.padStart(widths[i]!),
+      )
+      .join(GAP)
       .trimEnd();
-  const rule = widths.map((width) => "─".repeat(width)).join("  ");
+  const rule = widths.map((one) => "─".repeat(one)).join(GAP);
   return [line(HEAD), rule, ...rows.map(line), rule, line(total)].join("\n");
 }

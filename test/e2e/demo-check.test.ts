@@ -310,3 +310,15 @@ it("shows a rollout as a line, and the sums", () => {
     ].join("\n"),
   );
 });
+
+it("keeps a line within the width, down to a problem of twelve characters", () => {
+  const long = stored();
+  long.rollout.input = "x".repeat(100);
+  const width = (columns: number) =>
+    Math.max(
+      ...table([long], columns)
+        .split("\n")
+        .map((line) => line.length),
+    );
+  expect([200, 100, 80, 20].map(width)).toEqual([112, 100, 80, 80]);
+});
