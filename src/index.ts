@@ -28,7 +28,7 @@ export type { RewardValue } from "./protocol/reward.ts";
 export type { RolloutConfig, RolloutMode } from "./protocol/rollout.ts";
 export { configure, type FlushOptions, flush, shutdown } from "./runtime/configure.ts";
 export { type RolloutInfo, type RolloutOptions, type RolloutResult, rollout } from "./runtime/rollout.ts";
-export type { ConfigureOptions, FlushReport } from "./runtime/settings.ts";
+export type { ConfigureOptions, DropReport, FlushReport } from "./runtime/settings.ts";
 export { bind } from "./trace/scope.ts";
 
 adoptProcessRollout();

@@ -57,7 +57,6 @@ function build(options: ConfigureOptions): Runtime {
   const url = checkUrl(options.storeUrl === undefined ? env.AGL_STORE_URL : options.storeUrl);
   const key = options.key ?? env.AGL_KEY;
   const spoolDirectory = options.spoolDirectory === undefined ? env.AGL_SPOOL_DIR : options.spoolDirectory;
-  const { onLoss } = options;
   const shared = {
     ...(key === undefined || key === "" ? {} : { key }),
     ...(options.fetch === undefined ? {} : { fetch: options.fetch }),
@@ -71,7 +70,8 @@ function build(options: ConfigureOptions): Runtime {
           ...shared,
           ...(options.queueBytes === undefined ? {} : { queueBytes: options.queueBytes }),
           ...(spoolDirectory ? { spoolDirectory } : {}),
-          ...(onLoss === undefined ? {} : { onLoss }),
+          ...(options.onDrop === undefined ? {} : { onDrop: options.onDrop }),
+          ...(options.onError === undefined ? {} : { onError: options.onError }),
         });
   const exporters =
     options.exporters === undefined || options.exporters.length === 0

@@ -4,8 +4,10 @@
  * @module
  */
 
+import type { AglError } from "../errors.ts";
 import type { OtelSpanExporter } from "../export/exporter-sink.ts";
 import type { FlushReport } from "../export/sink.ts";
+import type { DropReport } from "../export/store-options.ts";
 
 /** Options of {@link configure}. What is left out comes from the environment, then from the defaults. */
 export interface ConfigureOptions {
@@ -28,14 +30,16 @@ export interface ConfigureOptions {
   exitTimeoutMs?: number;
   /** Whether waiting spans are delivered on SIGTERM, SIGINT and at the natural end of the process. Default: true. */
   exitHooks?: boolean;
-  /** Told of each loss: spans refused by the store for good, or dropped because queue and spool were full. */
-  onLoss?: (loss: { spans: number; reason: string }) => void;
+  /** Told when spans begin to be dropped because memory and spool are full. Also logged through OpenTelemetry's `diag`. */
+  onDrop?: (report: DropReport) => void;
+  /** Told of spans that the store refused for good, of outages (once each) and of a wrong address or key. */
+  onError?: (error: AglError) => void;
   /** Replaces `fetch` for calls of the store. */
   fetch?: typeof fetch;
 }
 
 /** What became of the spans, as `flush` and `shutdown` tell. */
-export type { FlushReport };
+export type { DropReport, FlushReport };
 
 /** The variables of the environment that this package reads on the agent's side. */
 export interface Environment {
