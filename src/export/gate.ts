@@ -34,6 +34,8 @@ export function createGate(limits: RetryLimits, random: () => number): Gate {
       return notBefore;
     },
     fail(now, retryAfterMs) {
+      // The others that were under way when the first one failed say nothing new.
+      if (failures > 0 && now < notBefore && retryAfterMs === undefined) return;
       failures += 1;
       failedAt = now;
       named = retryAfterMs !== undefined;

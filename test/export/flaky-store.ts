@@ -21,13 +21,17 @@ export interface Received {
 }
 
 /** What the server does with a request; undefined means 200. */
-export type Answer =
+export type Answer = Decided | Promise<Decided>;
+
+/** An answer, now. */
+export type Decided =
+  // biome-ignore lint/suspicious/noConfusingVoidType: a promise of nothing is a wait before a 200
+  | void
   | undefined
   | { status: number; headers?: Record<string, string>; body?: string | Uint8Array }
   | "hang"
   | "reset"
-  | "reset-mid-body"
-  | Promise<void>;
+  | "reset-mid-body";
 
 /** A server under a test's control. */
 export interface FlakyStore {
