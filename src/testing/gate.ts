@@ -16,7 +16,18 @@ export interface Gate {
   arrived(count?: number): Promise<void>;
 }
 
-/** A closed gate. */
+/**
+ * A closed gate.
+ *
+ * @example
+ * ```ts
+ * import { createGate, serveModel } from "agentlightning/testing";
+ * const gate = createGate();
+ * const server = await serveModel({ reply: { content: "slowly", fault: { gate: gate.pass } } });
+ * gate.release(2); // lets two chunks of a stream through
+ * await server.close();
+ * ```
+ */
 export function createGate(): Gate {
   let credit = 0;
   let came = 0;

@@ -86,7 +86,7 @@ export function toolNames(body: JsonObject): string[] {
 }
 
 /** A tool call as the model writes it. */
-export function toolCallText(call: { name: string; arguments: string }): string {
+function toolCallText(call: { name: string; arguments: string }): string {
   return `${toolCallHead(call.name)}${call.arguments}${TOOL_CALL_TAIL}`;
 }
 

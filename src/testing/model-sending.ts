@@ -9,7 +9,7 @@ import type { StreamFrame } from "./model-format.ts";
 import type { Fault } from "./model-reply.ts";
 
 /** The error that a stream with `cut.how` = `error` ends with. */
-export const STREAM_ERROR: JsonObject = {
+const STREAM_ERROR: JsonObject = {
   error: { message: "the engine stopped", type: "InternalServerError", param: null, code: 500 },
 };
 

@@ -122,7 +122,23 @@ function promptOf(request: ModelRequest): number[] {
   return Array.isArray(prompt) ? prompt.map(Number) : encode(String(prompt ?? ""));
 }
 
-/** Starts a model server on 127.0.0.1. */
+/**
+ * Starts a model server on 127.0.0.1. It serves chat completions, completions, responses, embeddings and models.
+ *
+ * Token ids are those of {@link encode} and end with {@link END_ID} unless the answer was cut, so `decode` gives the
+ * text back; `usage` counts exactly these ids. A script that throws is answered with a 500 that tells what it threw.
+ *
+ * @example
+ * ```ts
+ * import { serveModel } from "agentlightning/testing";
+ * import OpenAI from "openai";
+ * const server = await serveModel({ reply: [{ fault: { status: 503 } }, "Hello!"] });
+ * const openai = new OpenAI({ baseURL: server.url, apiKey: "none" });
+ * await openai.chat.completions.create({ model: "toy", messages: [{ role: "user", content: "Hi" }] });
+ * server.requests.length; // 2: the first was answered with the fault
+ * await server.close();
+ * ```
+ */
 export async function serveModel(options: ModelServerOptions = {}): Promise<ModelServer> {
   const { flavour = "vllm", models = ["toy"], seed = 0, now = Date.now } = options;
   const script = createScript(options.reply);
