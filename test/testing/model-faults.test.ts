@@ -22,7 +22,7 @@ const text = "0123456789abcdef";
 async function setUp(reply: ReplyScript, maxRetries = 0) {
   const server = await serveModel({ reply });
   servers.push(server);
-  return { server, openai: new OpenAI({ baseURL: server.url, apiKey: "none", maxRetries }) };
+  return { server, openai: new OpenAI({ baseURL: server.url, apiKey: "none", maxRetries, logLevel: "off" }) };
 }
 
 const faulty = (fault: Fault) => setUp({ content: text, chunkTokens: 1, fault });
