@@ -2,48 +2,23 @@
  * The Python HTTP client against our server, with both stores: every method, and the types that it checks. The Python
  * server goes through the same tests: what they expect is what it does.
  */
-import { mkdtemp, rm } from "node:fs/promises";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import type { Json } from "../../src/protocol/json.ts";
 import type { ResourcesUpdate } from "../../src/protocol/resources.ts";
 import type { Attempt, AttemptedRollout, Page, Rollout, Worker } from "../../src/protocol/rollout.ts";
 import type { Span } from "../../src/protocol/span.ts";
-import { serveStore } from "../../src/server/serve.ts";
-import { openMemoryStore, openSqliteStore } from "../../src/store/index.ts";
 import { PythonError, python } from "./python-package.ts";
+import { ALL_SERVERS, PYTHON_SERVER, type ServedStore } from "./served-stores.ts";
 
-/** A server at `url`. */
-interface Served {
-  url: string;
-  close(): Promise<unknown>;
-}
-
-const SERVERS: Record<string, (directory: string) => Promise<Served>> = {
-  "our server in memory": async () => serveStore({ store: await openMemoryStore(), port: 0 }),
-  "our server on SQLite": async (directory) =>
-    serveStore({ store: await openSqliteStore({ path: join(directory, "store.sqlite") }), port: 0 }),
-  "the Python server": async () => {
-    const url = await python.serveStore();
-    return { url, close: () => python.stopStore(url) };
-  },
-};
-
-describe.each(Object.entries(SERVERS))("%s", (name, open) => {
-  let server: Served;
-  let directory: string;
+describe.each(Object.entries(ALL_SERVERS))("%s", (name, open) => {
+  let server: ServedStore;
   /** Methods that a test has called: all there are, in the end. */
   const called = new Set<string>();
 
   beforeAll(async () => {
-    directory = await mkdtemp(join(tmpdir(), "agl-conformance-"));
-    server = await open(directory);
+    server = await open();
   });
-  afterAll(async () => {
-    await server.close();
-    await rm(directory, { recursive: true, force: true });
-  });
+  afterAll(() => server.close());
 
   function call<T = Json>(method: string, args: object = {}): Promise<T> {
     called.add(method);
@@ -356,7 +331,7 @@ describe.each(Object.entries(SERVERS))("%s", (name, open) => {
   it("answers null for what is unknown, and a final 4xx for what is wrong", async () => {
     // The Python server says 500 to some of it, with a traceback, and its client tries again four times.
     const wrong =
-      name === "the Python server" ? /^ClientResponseError: (400|422|500),/ : /^ClientResponseError: 4\d\d,/;
+      name === PYTHON_SERVER ? /^ClientResponseError: (400|422|500),/ : /^ClientResponseError: 4\d\d,/;
     expect(await call("get_rollout_by_id", { rollout_id: "ro-x" })).toBeNull();
     expect(await call("get_latest_attempt", { rollout_id: "ro-x" })).toBeNull();
     expect(await call("get_resources_by_id", { resources_id: "rs-x" })).toBeNull();
