@@ -164,12 +164,14 @@ const filter = textOrNull.optional();
 export const COMPONENTS = {
   Attempt,
   AttemptedRollout,
+  AnyRollout,
   Rollout,
   RolloutConfig,
   Worker,
   LLM,
   ProxyLLM,
   PromptTemplate,
+  NamedResources,
   ResourcesUpdate,
   Event,
   Link,
@@ -240,8 +242,6 @@ export const COMPONENTS = {
 /** Every schema that a route names: the components, and the lists, pages and alternatives made of them. */
 export const SCHEMAS = {
   ...COMPONENTS,
-  NamedResources,
-  AnyRollout,
   Rollouts: z.array(Rollout),
   AttemptedRollouts: z.array(AttemptedRollout),
   AttemptOrNull: Attempt.nullable(),

@@ -65,8 +65,12 @@ export function createApp(options: AppOptions): Hono<ServerEnv> {
   useAccess(app, options);
 
   app.get("/", (c) => c.json({ name: "agentlightning", version: VERSION, openapi: "/openapi.json" }));
-  const document = createOpenApi(VERSION);
-  app.get("/openapi.json", (c) => c.json(document));
+  // Made when it is first asked for: most servers never are.
+  let document: ReturnType<typeof createOpenApi> | undefined;
+  app.get("/openapi.json", (c) => {
+    document ??= createOpenApi(VERSION);
+    return c.json(document);
+  });
   app.get(ROUTES.events.path, createEventsHandler(options, limits, stopping));
   app.post(ROUTES.otlpTraces.path, createExportHandler({ store, limits, bodies, exports, logger }));
   for (const route of [ROUTES.otlpMetrics, ROUTES.otlpLogs, ROUTES.otlpProfiles]) {
