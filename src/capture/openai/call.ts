@@ -146,10 +146,11 @@ class Call implements ModelCall {
     return "ok";
   }
 
+  /** An error that is not an abort counts as an error even on a stream whose controller the SDK has aborted since. */
   #aborted(error: unknown): boolean {
-    if (isAborted(this.#signal) || isAborted(objectAt(this.#start.options, ["signal"]))) return true;
-    if (!isObject(error)) return false;
-    return error["name"] === "AbortError" || className(error) === "APIUserAbortError";
+    if (isAborted(objectAt(this.#start.options, ["signal"]))) return true;
+    if (error === undefined) return isAborted(this.#signal);
+    return isObject(error) && (error["name"] === "AbortError" || className(error) === "APIUserAbortError");
   }
 
   #end(outcome: Outcome, error?: unknown): void {

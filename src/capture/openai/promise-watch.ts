@@ -20,19 +20,7 @@ export function watch(result: unknown, call: ModelCall): unknown {
     watchSdkPromise(result, call);
     return result;
   }
-  if (Object.getPrototypeOf(result) === Promise.prototype && Reflect.ownKeys(result).length === 0) {
-    // `await` on a native promise looks at no method of it, so there is nothing to listen at.
-    return result.then(
-      (value) => {
-        deliver(value, call);
-        return value;
-      },
-      (error: unknown) => {
-        call.failed(error);
-        throw error;
-      },
-    );
-  }
+  if (Object.getPrototypeOf(result) === Promise.prototype) return watchNative(result, call);
   watchThenable(result, call);
   return result;
 }
@@ -129,6 +117,24 @@ function watchResponse(response: Loose & PromiseLike<unknown>, call: ModelCall):
     };
     return then.call(this, done, failed);
   });
+}
+
+/** `await` on a native promise looks at no method of it, so there is nothing to listen at. */
+function watchNative(promise: Loose & PromiseLike<unknown>, call: ModelCall): unknown {
+  const derived = promise.then(
+    (value) => {
+      deliver(value, call);
+      return value;
+    },
+    (error: unknown) => {
+      call.failed(error);
+      throw error;
+    },
+  );
+  if (Object.getOwnPropertyNames(promise).length === 0) return derived;
+  // Somebody's methods hang on the promise, which a derived one would lose.
+  derived.then(undefined, () => {});
+  return promise;
 }
 
 /** Any other lazy promise: seen through its `then`, which `await` calls too, and through `_thenUnwrap`. */

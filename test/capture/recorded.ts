@@ -1,0 +1,52 @@
+/**
+ * Runs code inside a rollout whose spans are kept in memory.
+ *
+ * @module
+ */
+import type { RolloutMode } from "../../src/protocol/rollout.ts";
+import { Agl } from "../../src/protocol/semconv.ts";
+import { endOpenSpans } from "../../src/runtime/end-open-spans.ts";
+import { type FinishedSpan, shape } from "../../src/trace/finished-span.ts";
+import { setDestinations } from "../../src/trace/recorder.ts";
+import type { RolloutScope } from "../../src/trace/rollout-scope.ts";
+import { withScope } from "../../src/trace/scope.ts";
+
+/** What was recorded. */
+export interface Recorded<T> {
+  value: T;
+  /** Ended spans in the order of their ends, attributes whole. */
+  spans: FinishedSpan[];
+  /** Outcomes in the same order. */
+  outcomes: unknown[];
+  /** Spans that were still open when `fn` was done; they have been ended since. */
+  open: number;
+}
+
+/** A turn of the event loop, in which promises settle and sockets are read. */
+export const turn = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
+
+/** Runs `fn` in a rollout of `mode`. */
+export async function record<T>(fn: () => Promise<T> | T, mode?: RolloutMode): Promise<Recorded<T>> {
+  const spans: FinishedSpan[] = [];
+  setDestinations({ store: (span) => spans.push(span) });
+  const rollout: RolloutScope = {
+    rolloutId: "ro-1",
+    attemptId: "at-1",
+    mode,
+    input: undefined,
+    stored: true,
+    process: false,
+    open: new Set(),
+    reward: undefined,
+    ended: false,
+  };
+  try {
+    const value = await withScope({ rollout, suppressed: false }, fn);
+    const open = rollout.open.size;
+    endOpenSpans(rollout.open);
+    for (const span of spans) shape(span);
+    return { value, spans, outcomes: spans.map((span) => span.attributes[Agl.Outcome]), open };
+  } finally {
+    setDestinations({});
+  }
+}
