@@ -19,7 +19,7 @@ export const SEGMENT_MAGIC: Uint8Array = new TextEncoder().encode("AGLSPL1\n");
 const HEADER = 8;
 const MAX_ID_BYTES = 0xffff;
 const encoder = new TextEncoder();
-const decoder = new TextDecoder();
+const decoder = new TextDecoder("utf-8", { ignoreBOM: true });
 
 const CRC_TABLE = Uint32Array.from({ length: 256 }, (_, n) => {
   let c = n;
