@@ -22,7 +22,7 @@ const client = {
   }) } },
 };
 async function main() {
-  const store = openMemoryStore();
+  const store = await openMemoryStore();
   const server = await serveStore({ store, host: "127.0.0.1", port: 0 });
   agl.configure({ storeUrl: server.url });
   const openai = agl.instrument(client);
@@ -159,7 +159,6 @@ const provider = new TracerProvider({ spanProcessors: [new SimpleSpanProcessor({
 ${setUp}trace.setGlobalTracerProvider(provider);
 const own = trace.getTracer("app").startSpan("app-span");
 const before = trace.getTracerProvider();
-const openMemory = openMemoryStore;
 ${PROGRAM.replace("storeUrl: server.url", "storeUrl: server.url, exporters: [exporter]").replace(
   "await agl.shutdown();",
   `own.end();
