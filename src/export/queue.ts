@@ -19,6 +19,8 @@ export interface QueueItem<T> {
 export interface Batch<T> {
   readonly lane: Lane<T>;
   readonly items: readonly QueueItem<T>[];
+  /** Whether it was taken from `front`, where what came back from disk stays until it has settled. */
+  readonly fromFront: boolean;
 }
 
 /** How much one batch may hold. A single item that is larger is sent alone. */
@@ -184,7 +186,7 @@ class AttemptQueue<T> implements Queue<T> {
       if (source === undefined) continue;
       const most = Math.min(limits.maxItems, lane.parts[0] ?? limits.maxItems);
       const { count, bytes } = measure(source, most, limits.maxBytes);
-      const batch: Batch<T> = { lane, items: source.splice(0, count) };
+      const batch: Batch<T> = { lane, items: source.splice(0, count), fromFront: source === lane.front };
       if (source === lane.back) {
         lane.backBytes -= bytes;
         lane.due = Math.max(0, lane.due - count);
@@ -226,7 +228,7 @@ class AttemptQueue<T> implements Queue<T> {
     const { lane, items } = batch;
     lane.underWay = undefined;
     // What is on disk comes after the batch, so the batch cannot go behind it into `back`.
-    if (lane.front.length > 0 || lane.onDisk > 0) {
+    if (batch.fromFront || lane.front.length > 0 || lane.onDisk > 0) {
       lane.front.unshift(...items);
       return;
     }

@@ -69,6 +69,8 @@ class World {
     const lane = lanes[index % Math.max(1, lanes.length)];
     if (lane === undefined) return;
     this.queue.spill(lane, maxBytes, (items) => {
+      // What is on disk already is not written there again.
+      for (const { value } of items) expect(this.loaded.has(value.id)).toBe(false);
       if (works) this.disk.push(...items);
       return works;
     });
