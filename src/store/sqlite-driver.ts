@@ -37,13 +37,20 @@ const LIBRARIES: Readonly<Record<SqliteLibrary, (path: string) => SqliteDatabase
     return new module.DatabaseSync(path);
   },
   "better-sqlite3"(path) {
-    let library: new (path: string) => SqliteDatabase;
     try {
-      library = createRequire(import.meta.url)("better-sqlite3");
+      return new (createRequire(import.meta.url)("better-sqlite3") as new (path: string) => SqliteDatabase)(
+        path,
+      );
     } catch (error) {
-      throw new AglError("unsupported", "The package better-sqlite3 is not installed", { cause: error });
+      const { code, message } = error as { code?: unknown; message: string };
+      // What SQLite itself says is about the file. All else is about the package: missing, or built for another Node.
+      if (typeof code === "string" && code.startsWith("SQLITE_")) throw error;
+      const reason =
+        code === "MODULE_NOT_FOUND"
+          ? "the package better-sqlite3 is not installed"
+          : `the package better-sqlite3 does not load (${message.split("\n")[0]}); run: npm rebuild better-sqlite3`;
+      throw new AglError("unsupported", reason, { cause: error });
     }
-    return new library(path);
   },
 };
 

@@ -1,10 +1,10 @@
 import { mkdir, mkdtemp, readFile, rm, stat, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import Database from "better-sqlite3";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import type { AglError } from "../../src/errors.ts";
 import { openSqliteStore } from "../../src/store/index.ts";
+import { openDatabase } from "../../src/store/sqlite-driver.ts";
 import { claim, enqueue, sampleSpan } from "../../src/testing/store-contract/harness.ts";
 
 let folder: string;
@@ -96,7 +96,7 @@ describe("a file that cannot be a store", () => {
     },
     "belongs to another program": {
       make: async () => {
-        const db = new Database(path);
+        const db = openDatabase(path);
         db.exec("CREATE TABLE notes (text TEXT)");
         db.close();
       },
@@ -105,7 +105,7 @@ describe("a file that cannot be a store", () => {
     "was written by a newer release": {
       make: async () => {
         await (await openSqliteStore({ path })).close();
-        const db = new Database(path);
+        const db = openDatabase(path);
         db.exec("PRAGMA user_version = 99");
         db.close();
       },
@@ -150,7 +150,7 @@ describe("a file that cannot be a store", () => {
 describe("a file that another process has locked", () => {
   it("fails a call as unavailable after the time given, and works again afterwards", async () => {
     const store = await openSqliteStore({ path, busyTimeoutMs: 10 });
-    const other = new Database(path);
+    const other = openDatabase(path);
     other.exec("BEGIN IMMEDIATE");
     const error = await failure(store.enqueueRollouts([{ input: 1 }]));
     expect([error.code, error.retryable]).toEqual(["unavailable", true]);

@@ -1,10 +1,10 @@
-import Database from "better-sqlite3";
 import { describe, expect, it } from "vitest";
 import { rolloutSelection, type Selection, spanSelection } from "../../src/store/selection.ts";
+import { openDatabase } from "../../src/store/sqlite-driver.ts";
 import { MIGRATIONS } from "../../src/store/sqlite-migrations.ts";
 import { compileSelection } from "../../src/store/sqlite-select.ts";
 
-const db = new Database(":memory:");
+const db = openDatabase(":memory:");
 for (const step of MIGRATIONS) db.exec(step);
 
 const plan = (table: string, selection: Selection): string => {
