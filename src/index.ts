@@ -19,16 +19,19 @@ export {
   type RewardOptions,
   type ToolCallRecord,
 } from "./capture/emit.ts";
-export { instrument } from "./capture/instrument.ts";
+export { type InstrumentOptions, instrument } from "./capture/instrument.ts";
 export { agent, operation } from "./capture/operation.ts";
 export { type ToolOptions, tool } from "./capture/tool.ts";
 export { AglError, type AglErrorCode, type AglErrorOptions } from "./errors.ts";
+export type { OtelSpanExporter } from "./export/exporter-sink.ts";
+export type { RolloutSpanProcessor } from "./export/span-processor.ts";
 export type { Attributes, AttributeValue, Json, JsonObject } from "./protocol/json.ts";
 export type { RewardValue } from "./protocol/reward.ts";
 export type { RolloutConfig, RolloutMode } from "./protocol/rollout.ts";
 export { configure, type FlushOptions, flush, shutdown } from "./runtime/configure.ts";
 export { type RolloutInfo, type RolloutOptions, type RolloutResult, rollout } from "./runtime/rollout.ts";
 export type { ConfigureOptions, DropReport, FlushReport } from "./runtime/settings.ts";
+export { createSpanProcessor } from "./runtime/span-processor.ts";
 export { bind } from "./trace/scope.ts";
 
 adoptProcessRollout();

@@ -17,8 +17,8 @@ import { messageOf, untraced } from "./transport.ts";
 export interface OtelSpanExporter {
   // biome-ignore lint/suspicious/noExplicitAny: the span type differs from SDK to SDK, and parameters are checked bivariantly only as methods
   export(spans: any[], resultCallback: (result: { code: number; error?: Error }) => void): void;
-  forceFlush?(): Promise<void>;
-  shutdown(): Promise<void>;
+  forceFlush?(): Promise<unknown>;
+  shutdown(): Promise<unknown>;
 }
 
 /** Options of {@link createExporterSink}. Sizes are bytes, times milliseconds. */

@@ -45,6 +45,8 @@ export interface StoreServer {
  * address cannot be listened on. The store stays open then.
  * @example
  * ```ts
+ * import { serveStore } from "agentlightning/server";
+ * import { openMemoryStore } from "agentlightning/store";
  * const server = await serveStore({ store: await openMemoryStore(), port: 0 });
  * console.log(server.url);
  * await server.close();

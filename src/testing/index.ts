@@ -1,5 +1,5 @@
 /**
- * For tests: a model server with faults on demand, a sink in memory, and span trees as text.
+ * For tests: a model server with faults on demand, a sink in memory, span trees as text, and the store's contract suite.
  *
  * @module
  */
@@ -32,4 +32,12 @@ export {
   serveModel,
 } from "./model-server.ts";
 export { spanTree } from "./span-tree.ts";
+export {
+  type ContractApi,
+  type ContractClock,
+  type ContractMatchers,
+  type OpenedStore,
+  type OpenStore,
+  storeContract,
+} from "./store-contract.ts";
 export { type DecodeOptions, decode, END_ID, encode, VOCABULARY_SIZE } from "./toy-tokenizer.ts";
