@@ -4,10 +4,11 @@
  * @module
  */
 import type { ReadableSpan } from "@opentelemetry/sdk-trace";
-import type { Attributes } from "../protocol/json.ts";
+import type { Attributes, AttributeValue } from "../protocol/json.ts";
 
 /** Attributes of an ended span that are shaped only when it is exported, off the path of the user's call. */
 export interface LateAttributes {
+  /** Makes a fresh object, which becomes the span's own. */
   make: () => Attributes;
   /** Bytes that they will take, about. */
   bytes: number;
@@ -29,7 +30,11 @@ export function shape(span: FinishedSpan): void {
   if (late === undefined) return;
   delete span[LATE];
   try {
-    Object.assign(span.attributes, late.make());
+    const made = late.make();
+    const early = span.attributes;
+    for (const name in early) if (!(name in made)) made[name] = early[name] as AttributeValue;
+    // The other way round, hundreds of attributes of a long conversation would be copied for a handful.
+    (span as { attributes: Attributes }).attributes = made;
   } catch (error) {
     span.attributes["agentlightning.capture.error"] = String(error);
   }

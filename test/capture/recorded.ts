@@ -14,8 +14,10 @@ import { withScope } from "../../src/trace/scope.ts";
 /** What was recorded. */
 export interface Recorded<T> {
   value: T;
-  /** Ended spans in the order of their ends, attributes whole. */
+  /** Ended spans in the order of their ends, attributes whole, without those of an answer's tool calls. */
   spans: FinishedSpan[];
+  /** The spans of the tool calls that answers asked for. */
+  toolCalls: FinishedSpan[];
   /** Outcomes in the same order. */
   outcomes: unknown[];
   /** Spans that were still open when `fn` was done; they have been ended since. */
@@ -28,7 +30,10 @@ export const turn = (): Promise<void> => new Promise((resolve) => setImmediate(r
 /** Runs `fn` in a rollout of `mode`. */
 export async function record<T>(fn: () => Promise<T> | T, mode?: RolloutMode): Promise<Recorded<T>> {
   const spans: FinishedSpan[] = [];
-  setDestinations({ store: (span) => spans.push(span) });
+  const toolCalls: FinishedSpan[] = [];
+  setDestinations({
+    store: (span) => (span.name.startsWith("tool_call.") ? toolCalls : spans).push(span),
+  });
   const rollout: RolloutScope = {
     rolloutId: "ro-1",
     attemptId: "at-1",
@@ -45,7 +50,7 @@ export async function record<T>(fn: () => Promise<T> | T, mode?: RolloutMode): P
     const open = rollout.open.size;
     endOpenSpans(rollout.open);
     for (const span of spans) shape(span);
-    return { value, spans, outcomes: spans.map((span) => span.attributes[Agl.Outcome]), open };
+    return { value, spans, toolCalls, outcomes: spans.map((span) => span.attributes[Agl.Outcome]), open };
   } finally {
     setDestinations({});
   }

@@ -6,7 +6,10 @@
  */
 import type { Attributes } from "../../protocol/json.ts";
 import { GenAi } from "../../protocol/semconv.ts";
+import { createMessageNames } from "./message-names.ts";
 import { isObject, type Loose, toJson } from "./shape.ts";
+
+const promptNames = createMessageNames(GenAi.Prompt);
 
 /** Parameters that have a name in the conventions; every other one is written as `gen_ai.request.<name>`. */
 const RENAMED: Readonly<Record<string, string>> = {
@@ -26,13 +29,16 @@ const SKIPPED: ReadonlySet<string> = new Set([
   "user",
 ]);
 
+/** Fields of a message that are written under their own names. */
+const SELDOM = ["name", "tool_call_id", "refusal"] as const;
+
 /** Attributes of a chat completion's request. */
 export function chatRequest(body: Loose): Attributes {
   const attributes = parameters(body);
   const messages = body["messages"];
   if (Array.isArray(messages)) {
     for (let i = 0; i < messages.length; i++) {
-      if (isObject(messages[i])) writeMessage(attributes, `${GenAi.Prompt}.${i}`, messages[i]);
+      if (isObject(messages[i])) writeMessage(attributes, i, messages[i]);
     }
   }
   return attributes;
@@ -59,7 +65,7 @@ export function responsesRequest(body: Loose): Attributes {
   if (Array.isArray(input)) items.push(...input);
   if (typeof instructions === "string") items.unshift({ role: "system", content: instructions });
   for (let i = 0; i < items.length; i++) {
-    if (isObject(items[i])) writeMessage(attributes, `${GenAi.Prompt}.${i}`, asMessage(items[i] as Loose));
+    if (isObject(items[i])) writeMessage(attributes, i, asMessage(items[i] as Loose));
   }
   return attributes;
 }
@@ -112,32 +118,28 @@ function asMessage(item: Loose): Loose {
   return { role: typeof type === "string" ? type : "item", content: toJson(item) };
 }
 
-function writeMessage(attributes: Attributes, at: string, message: Loose): void {
-  const {
-    role,
-    content,
-    name,
-    tool_call_id: answers,
-    tool_calls: calls,
-    function_call: single,
-    refusal,
-  } = message;
-  put(attributes, `${at}.role`, role);
-  put(attributes, `${at}.content`, content);
-  put(attributes, `${at}.name`, name);
-  put(attributes, `${at}.tool_call_id`, answers);
-  put(attributes, `${at}.refusal`, refusal);
-  put(attributes, `${at}.reasoning`, message["reasoning"] ?? message["reasoning_content"]);
+function writeMessage(attributes: Attributes, position: number, message: Loose): void {
+  const names = promptNames(position);
+  const { role, content, tool_calls: calls, function_call: single } = message;
+  if (typeof role === "string") attributes[names.role] = role;
+  if (typeof content === "string") attributes[names.content] = content;
+  else put(attributes, names.content, content);
+  // Most messages are a role and a text; the names of the rest are made when there is something to name.
+  for (const name of SELDOM) if (name in message) put(attributes, `${names.at}.${name}`, message[name]);
+  const reasoning = message["reasoning"] ?? message["reasoning_content"];
+  if (reasoning !== undefined) put(attributes, `${names.at}.reasoning`, reasoning);
+  if (calls === undefined && single === undefined) return;
   const all = Array.isArray(calls) ? calls : isObject(single) ? [{ id: "", function: single }] : [];
   for (let i = 0; i < all.length; i++) {
     const call: unknown = all[i];
     if (!isObject(call)) continue;
     const custom = call["custom"];
     const fn = isObject(call["function"]) ? call["function"] : isObject(custom) ? custom : {};
+    const own = `${names.at}.tool_calls.${i}`;
     // Readers take all three of each call.
-    put(attributes, `${at}.tool_calls.${i}.id`, call["id"] ?? "");
-    put(attributes, `${at}.tool_calls.${i}.name`, fn["name"] ?? "");
-    put(attributes, `${at}.tool_calls.${i}.arguments`, fn["arguments"] ?? fn["input"] ?? "");
+    put(attributes, `${own}.id`, call["id"] ?? "");
+    put(attributes, `${own}.name`, fn["name"] ?? "");
+    put(attributes, `${own}.arguments`, fn["arguments"] ?? fn["input"] ?? "");
   }
 }
 
