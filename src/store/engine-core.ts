@@ -73,8 +73,8 @@ export interface Transaction {
   readonly changes: Changes;
   insertRollout(row: RolloutRow): void;
   updateRollout(rollout: RolloutHead, changes: Partial<RolloutRow>): void;
-  /** Moves a rollout's status by the rules and gives back what changed of the row. */
-  moveRollout(rollout: RolloutHead, status: RolloutStatus): Partial<RolloutRow>;
+  /** Moves a rollout's status by the rules, with `also` in the same write; gives back what changed of the row. */
+  moveRollout(rollout: RolloutHead, status: RolloutStatus, also?: Partial<RolloutRow>): Partial<RolloutRow>;
   insertAttempt(row: AttemptRow): void;
   /** Gives back the attempt as it is after the change. */
   updateAttempt(attempt: AttemptRow, changes: Partial<AttemptRow>): AttemptRow;
@@ -168,8 +168,8 @@ function createTransaction(backend: StoreBackend, now: number, changes: Changes)
       backend.updateRollout(rollout.rollout_id, values);
       changes.rollouts.set(rollout.rollout_id, values.status ?? rollout.status);
     },
-    moveRollout(rollout, status) {
-      const move = moveRollout(rollout, status, { now, tail: tx.tail });
+    moveRollout(rollout, status, also = {}) {
+      const move = { ...moveRollout(rollout, status, { now, tail: tx.tail }), ...also };
       tx.updateRollout(rollout, move);
       return move;
     },

@@ -45,8 +45,7 @@ export function rolloutMethods(core: Core, scan: () => void): RolloutMethods {
       now: tx.now,
     });
     tx.insertAttempt(attempt);
-    tx.updateRollout(rollout, { latest_attempt_id: attempt.attempt_id });
-    const move = tx.moveRollout(rollout, "preparing");
+    const move = tx.moveRollout(rollout, "preparing", { latest_attempt_id: attempt.attempt_id });
     return { ...toRollout({ ...rollout, ...move }), attempt };
   };
 
@@ -74,6 +73,9 @@ export function rolloutMethods(core: Core, scan: () => void): RolloutMethods {
       core.assertOpen();
       scan();
       const limit = options.limit ?? 1;
+      if (!Number.isSafeInteger(limit)) {
+        throw new AglError("invalid_argument", `Invalid limit: ${limit}; give a whole number`);
+      }
       if (limit <= 0) return [];
       const workerId = options.worker_id ?? null;
       const claimed = core.write((tx) => {

@@ -131,7 +131,13 @@ export interface StoreStatistics {
 export interface LightningStore {
   /** Adds rollouts to the queue, in order. Upstream: `enqueue_many_rollouts`. */
   enqueueRollouts(requests: readonly EnqueueRolloutRequest[]): Promise<Rollout[]>;
-  /** Claims up to `limit` (1 by default; 0 or less: none) rollouts, oldest first, each with a new attempt. */
+  /**
+   * Claims up to `limit` (1 by default; 0 or less: none) rollouts, oldest first, each with a new attempt.
+   *
+   * The attempt is a lease. When the claimer never shows life (it died, or the answer was lost on the way), the attempt
+   * becomes `unresponsive` after the rollout's `unresponsive_seconds`, and the rollout is tried again or fails as its
+   * policy says. A rollout without limits is then `preparing` until it is changed by hand: give rollouts a limit.
+   */
   dequeueRollouts(options?: { limit?: number; worker_id?: string | null }): Promise<AttemptedRollout[]>;
   /** Makes a rollout with its first attempt at once, past the queue. */
   startRollout(request: EnqueueRolloutRequest & { worker_id?: string | null }): Promise<AttemptedRollout>;

@@ -3,6 +3,7 @@
  *
  * @module
  */
+import { AglError } from "../errors.ts";
 import type { Json, JsonObject } from "../protocol/json.ts";
 import type { ResourcesUpdate } from "../protocol/resources.ts";
 import type { Attempt, AttemptedRollout, Rollout, Worker } from "../protocol/rollout.ts";
@@ -84,7 +85,21 @@ export function toResources(row: ResourcesRow): ResourcesUpdate {
   };
 }
 
-/** A copy of a JSON value that shares nothing with it; keys without a value are left out. */
+/**
+ * A copy of a JSON value that shares nothing with it; keys without a value are left out. Throws `invalid_argument` for
+ * what JSON cannot hold (a circle, a BigInt).
+ */
 export function copyJson<T extends Json>(value: T): T {
-  return value === undefined ? (null as T) : (JSON.parse(JSON.stringify(value)) as T);
+  return value === undefined ? (null as T) : (JSON.parse(toJsonText(value)) as T);
+}
+
+/** `value` as JSON; throws `invalid_argument` for what JSON cannot hold. */
+export function toJsonText(value: unknown): string {
+  try {
+    return JSON.stringify(value);
+  } catch (error) {
+    throw new AglError("invalid_argument", `The store keeps JSON only: ${(error as Error).message}`, {
+      cause: error,
+    });
+  }
 }

@@ -1,6 +1,8 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
+import type { JsonObject } from "../../src/protocol/json.ts";
 import { ATTEMPT_STATUSES, ROLLOUT_STATUSES, type RolloutConfig } from "../../src/protocol/rollout.ts";
+import { copyJson } from "../../src/store/rows.ts";
 import { hasLimits, holdsLease, newAttempt, overdue, patchAttempt } from "../../src/store/rules/attempts.ts";
 import { completeConfig, moveRollout, newRollout } from "../../src/store/rules/rollouts.ts";
 import { afterSequence, sequenceFor } from "../../src/store/rules/sequence.ts";
@@ -133,5 +135,24 @@ describe("sequence ids", () => {
     const missing = [0, -1, 1.5, Number.NaN, 2 ** 60, "3", null, undefined];
     expect(missing.map((given) => sequenceFor(given, 5))).toEqual(Array(missing.length).fill(6));
     expect([afterSequence(5, 3), afterSequence(5, 9)]).toEqual([5, 9]);
+  });
+});
+
+describe("what JSON cannot hold", () => {
+  it("is refused before anything is written", () => {
+    const circle: Record<string, unknown> = {};
+    circle["self"] = circle;
+    for (const value of [circle, { big: 1n }]) {
+      expect(() => copyJson(value as JsonObject)).toThrow(
+        expect.objectContaining({ code: "invalid_argument" }),
+      );
+    }
+  });
+
+  it("is left out, or null, where JSON says so", () => {
+    expect(copyJson({ gone: undefined, list: [undefined] } as unknown as JsonObject)).toEqual({
+      list: [null],
+    });
+    expect(copyJson(undefined as unknown as null)).toBe(null);
   });
 });

@@ -126,6 +126,7 @@ export function rolloutContract(open: OpenStore, api: ContractApi): void {
     await enqueue(store);
     expect(await store.dequeueRollouts({ limit: 0 })).toEqual([]);
     expect(await store.dequeueRollouts({ limit: -3 })).toEqual([]);
+    await rejects(store.dequeueRollouts({ limit: 1.5 }), "invalid_argument", "limit");
     expect((await store.dequeueRollouts({ limit: 1 })).length).toBe(1);
   });
 
