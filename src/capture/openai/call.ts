@@ -13,6 +13,7 @@ import type { Operation } from "./operations.ts";
 import type { BodyReceiver } from "./request-body.ts";
 import { writeServer } from "./server-attributes.ts";
 import { isObject, type Loose, objectAt, toJson } from "./shape.ts";
+import { recordToolCalls } from "./tool-call-spans.ts";
 
 /** A call as the code around it sees it. No method throws; after the end none has an effect. */
 export interface ModelCall extends BodyReceiver {
@@ -160,6 +161,7 @@ class Call implements ModelCall {
     const sent = this.sentBody ?? toJson(body) ?? "{}";
     const helper = helperName(options);
     const failure = failureAttributes(error, answer);
+    if (outcome === "ok") recordToolCalls(span, answer);
     const late = (): Attributes => {
       const attributes = operation.request(JSON.parse(sent) as Loose);
       attributes[GenAi.OperationName] = operation.name;

@@ -1,0 +1,33 @@
+/**
+ * The tool calls that an answer asks for, as spans below the call's own. Upstream's tracer makes them, and its
+ * `TraceToMessages` takes an answer's tool calls from nowhere else.
+ *
+ * @module
+ */
+import type { OpenSpan } from "../../trace/open-span.ts";
+import { startSpan } from "../../trace/recorder.ts";
+import type { Answer } from "./answer.ts";
+
+/**
+ * Records the calls of the first choice, the one that is trained on: the reader gives all it finds to every choice.
+ * Only where a store will be read: other backends have the calls in the model call's attributes.
+ */
+export function recordToolCalls(parent: OpenSpan, answer: Answer): void {
+  if (parent.rollout?.stored !== true) return;
+  const calls = answer.choices.get(0)?.toolCalls;
+  if (calls === undefined) return;
+  for (const index of [...calls.keys()].sort((a, b) => a - b)) {
+    const call = calls.get(index);
+    if (call === undefined) continue;
+    startSpan({
+      name: `tool_call.${call.name}`,
+      parent,
+      attributes: {
+        "tool.name": call.name,
+        "tool.parameters": call.arguments,
+        "tool.call.id": call.id ?? "",
+        "tool.call.type": call.type ?? "function",
+      },
+    })?.end();
+  }
+}
