@@ -12,6 +12,8 @@ import { type SetTimer, systemTimer } from "./timer.ts";
 export interface EndableSink extends SpanSink {
   /** Spans that wait. */
   readonly pending: number;
+  /** Ends the requests under way, which hold the process; what they carried waits again. */
+  interrupt(): void;
   /** Saves what waits, synchronously; gives the number of spans that could not be saved. */
   rescue(): number;
 }
@@ -101,6 +103,7 @@ class ExitWatch {
     if (hook.deadline <= now) return;
     hook.flushing = true;
     await flushWithin(hook, hook.deadline - now);
+    hook.sink.interrupt();
     hook.flushing = false;
     hook.stuck = hook.sink.pending;
   }

@@ -112,8 +112,12 @@ class ExporterSink implements EndableSink {
     return this.#added - this.#settled;
   }
 
+  interrupt(): void {
+    // An exporter has no way to be stopped but its own time limit.
+  }
+
   rescue(): number {
-    // An exporter has no way to be quick: what it did not get in time it does not get.
+    // Nor has it one to be quick: what it did not get in time it does not get.
     return this.pending;
   }
 

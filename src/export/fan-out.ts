@@ -46,6 +46,9 @@ export function createFanOut(sinks: readonly EndableSink[]): EndableSink {
       const [report] = await Promise.all(sinks.map((sink) => safely(() => sink.shutdown(options))));
       return report ?? NOTHING;
     },
+    interrupt() {
+      for (const sink of sinks) sink.interrupt();
+    },
     rescue() {
       return sinks.reduce((lost, sink) => lost + sink.rescue(), 0);
     },

@@ -46,7 +46,7 @@ export interface StoreSinkOptions {
   maxConcurrency?: number;
   /** Longest that a span waits for others; 1 000 by default. */
   flushIntervalMs?: number;
-  /** Until an answer has to be complete; 30 000 by default. */
+  /** Until an answer has to be complete; 10 000 by default. A request under way holds the process for as long. */
   requestTimeoutMs?: number;
   /** Upper bound of the first wait after a failure, doubled by each further one; 250 by default. */
   firstDelayMs?: number;
@@ -88,7 +88,7 @@ const DEFAULTS = {
   maxBatchSpans: 512,
   maxConcurrency: 4,
   flushIntervalMs: 1_000,
-  requestTimeoutMs: 30_000,
+  requestTimeoutMs: 10_000,
   firstDelayMs: 250,
   maxDelayMs: 30_000,
   maxRetryAfterMs: 120_000,

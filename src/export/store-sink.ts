@@ -139,6 +139,10 @@ class LightningStoreSink implements EndableSink {
     return this.#closing;
   }
 
+  interrupt(): void {
+    this.#transport.abort();
+  }
+
   /** Nothing is sent after it: the process ends, or the sink was shut down. */
   rescue(): number {
     if (this.#closed) return 0;

@@ -180,7 +180,7 @@ export function createTransport(options: TransportOptions): Transport {
       }
     },
     abort() {
-      for (const controller of underWay) controller.abort(new Error("the exporter was shut down"));
+      for (const controller of underWay) controller.abort(new Error("the request was interrupted"));
     },
   };
 }

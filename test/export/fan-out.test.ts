@@ -46,6 +46,7 @@ it("keeps sinks apart that break their contract", async () => {
     shutdown: () => {
       throw new Error("shutdown");
     },
+    interrupt: () => undefined,
     rescue: () => 0,
   };
   const good: EndableSink = {
@@ -53,6 +54,7 @@ it("keeps sinks apart that break their contract", async () => {
     add: (span) => got.push(span.name),
     flush: async () => ({ sent: 1, failed: 0, pending: 0 }),
     shutdown: async () => ({ sent: 2, failed: 0, pending: 0 }),
+    interrupt: () => undefined,
     rescue: () => 1,
   };
   const sink = createFanOut([good, broken]);
