@@ -23,11 +23,21 @@ export type SpanView = ReadableSpan & {
 
 const UNKNOWN_SCOPE: ReadableSpan["instrumentationScope"] = { name: "unknown" };
 
+/** Who made `span`. */
+export function scopeOf(span: AnySpan): ReadableSpan["instrumentationScope"] {
+  return span.instrumentationScope ?? span.instrumentationLibrary ?? UNKNOWN_SCOPE;
+}
+
+/** Id of the parent of `span`, when it has one. */
+export function parentSpanIdOf(span: AnySpan): string | undefined {
+  return span.parentSpanContext?.spanId ?? span.parentSpanId;
+}
+
 /** Shows `span` in both shapes, with `attributes` in place of its own. */
 export function viewSpan(span: AnySpan, attributes: Attributes = span.attributes): SpanView {
   const context = span.spanContext();
-  const scope = span.instrumentationScope ?? span.instrumentationLibrary ?? UNKNOWN_SCOPE;
-  const parentSpanId = span.parentSpanContext?.spanId ?? span.parentSpanId;
+  const scope = scopeOf(span);
+  const parentSpanId = parentSpanIdOf(span);
   const view: SpanView = {
     name: span.name,
     kind: span.kind,

@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import { encodeSpans, joinRequests, storable, storableAttributes } from "../../src/export/encode.ts";
+import { encodeSpans, joinRequests, storable } from "../../src/export/encode.ts";
 import { Agl } from "../../src/protocol/semconv.ts";
 import { setLate } from "../../src/trace/finished-span.ts";
 import { finished } from "./finished.ts";
@@ -33,14 +33,6 @@ it.each<[string, unknown, unknown]>([
 
 it("stores what has no JSON as text", () => {
   expect(typeof storable({ cycle })).toBe("string");
-});
-
-it("copies attributes only where something had to change", () => {
-  const fine = { a: 1, b: ["x"] };
-  expect(storableAttributes(fine)).toBe(fine);
-  const bad = { a: 1, b: null, c: { d: 1 } } as never;
-  expect(storableAttributes(bad)).toEqual({ a: 1, c: '{"d":1}' });
-  expect(bad).toEqual({ a: 1, b: null, c: { d: 1 } });
 });
 
 it("encodes attributes of spans, events, links and resources that the store takes", () => {
