@@ -59,7 +59,7 @@ export interface StoreSinkOptions {
    * until the span at fault is alone, and that span is given up once others have arrived.
    */
   retryBudgetMs?: number;
-  /** Compression of requests of 1 KiB and more; `gzip` by default. */
+  /** Compression of requests of 1 KiB and more; by default `none` to this machine itself, else `gzip`. */
   compression?: "gzip" | "none";
   userAgent?: string;
   /** Told once when spans begin to be dropped, and again only after some were taken in between. */
@@ -93,9 +93,11 @@ const DEFAULTS = {
   maxDelayMs: 30_000,
   maxRetryAfterMs: 120_000,
   retryBudgetMs: 10_000,
-  compression: "gzip",
   userAgent: "agentlightning-js",
 } as const;
+
+/** Where packing and unpacking cost more than the bytes that they save. */
+const LOOPBACK = /^(localhost|127\.\d+\.\d+\.\d+|\[::1\])$/;
 
 /**
  * Fills the defaults in.
@@ -119,6 +121,7 @@ export function resolveOptions(options: StoreSinkOptions): StoreSinkSettings {
   const given = Object.fromEntries(Object.entries(options).filter(([, value]) => value !== undefined));
   return {
     ...DEFAULTS,
+    compression: LOOPBACK.test(new URL(options.url).hostname) ? "none" : "gzip",
     // Looked up at each call: a test or an instrumentation may replace it later.
     fetch: (input, init) => globalThis.fetch(input, init),
     now: Date.now,

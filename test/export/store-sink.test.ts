@@ -36,15 +36,29 @@ describe("a request", () => {
     });
   });
 
-  it("is gzipped from 1 KiB on, unless told otherwise", async () => {
-    const span = () => finished("a", "ro-1", { text: "x".repeat(2000) });
-    const packed = createStoreSink({ url: store.url });
-    packed.add(span());
-    await packed.flush();
-    const plain = createStoreSink({ url: store.url, compression: "none" });
-    plain.add(span());
-    await plain.flush();
-    expect(store.requests.map(({ headers }) => headers["content-encoding"])).toEqual(["gzip", undefined]);
+  it("is gzipped from 1 KiB on, where it leaves the machine or is told to", async () => {
+    const big = { text: "x".repeat(2000) };
+    const elsewhere = createStoreSink({
+      url: "http://store.example",
+      fetch: (_, init) => fetch(`${store.url}/v1/traces`, init),
+    });
+    const packed = createStoreSink({ url: store.url, compression: "gzip" });
+    const here = createStoreSink({ url: store.url });
+    for (const [sink, attributes] of [
+      [elsewhere, big],
+      [elsewhere, {}],
+      [packed, big],
+      [here, big],
+    ] as const) {
+      sink.add(finished("a", "ro-1", attributes));
+      await sink.flush();
+    }
+    expect(store.requests.map(({ headers }) => headers["content-encoding"])).toEqual([
+      "gzip",
+      undefined,
+      "gzip",
+      undefined,
+    ]);
     expect(store.requests[0]?.bodyBytes).toBeLessThan(600);
     expect(store.requests[0]?.spans).toHaveLength(1);
   });
