@@ -4,7 +4,7 @@
  * @module
  */
 import type { Server } from "node:http";
-import type { AddressInfo } from "node:net";
+import type { AddressInfo, Socket } from "node:net";
 import { createAdaptorServer } from "@hono/node-server";
 import { AglError } from "../errors.ts";
 import { createWatchdog } from "../store/watchdog.ts";
@@ -76,6 +76,7 @@ export async function serveStore(options: ServeOptions): Promise<StoreServer> {
       connectionsCheckingInterval: Math.min(requestTimeout, 5_000),
     },
   }) as Server;
+  const unused = watchUnused(server);
   const port = await listen(server, host, options.port ?? 4747);
   const url = `http://${hostInUrl(host)}:${port}`;
   logger.info("Listening", { url, key: options.key !== undefined });
@@ -92,7 +93,7 @@ export async function serveStore(options: ServeOptions): Promise<StoreServer> {
     closing ??= (async () => {
       logger.info("Stopping");
       stopping.abort(new AglError("unavailable", "The server is stopping."));
-      await drain(server, options.stopTimeoutMs ?? 10_000);
+      await drain(server, unused, options.stopTimeoutMs ?? 10_000);
       await watchdog?.close();
       await options.store.close();
       logger.info("Stopped");
@@ -116,18 +117,33 @@ function listen(server: Server, host: string, port: number): Promise<number> {
   });
 }
 
+/** Connections that have not sent a request yet: Node does not count them as idle, and clients keep some ready. */
+function watchUnused(server: Server): ReadonlySet<Socket> {
+  const unused = new Set<Socket>();
+  server.on("connection", (socket) => {
+    unused.add(socket);
+    socket.once("close", () => unused.delete(socket));
+  });
+  server.on("request", (request) => unused.delete(request.socket));
+  return unused;
+}
+
 /** Resolves when the last connection is gone, which is made so when the time is up. */
-function drain(server: Server, timeoutMs: number): Promise<void> {
+function drain(server: Server, unused: ReadonlySet<Socket>, timeoutMs: number): Promise<void> {
   return new Promise((resolve) => {
     const deadline = setTimeout(() => server.closeAllConnections(), timeoutMs);
     // A connection that was busy when the server closed stays open for its client's next request; not here.
-    const sweep = setInterval(() => server.closeIdleConnections(), 50);
+    const closeIdle = () => {
+      for (const socket of unused) socket.destroy();
+      server.closeIdleConnections();
+    };
+    const sweep = setInterval(closeIdle, 50);
     server.close(() => {
       clearTimeout(deadline);
       clearInterval(sweep);
       resolve();
     });
-    server.closeIdleConnections();
+    closeIdle();
   });
 }
 

@@ -233,13 +233,15 @@ describe("stopping", () => {
     expect(order).toEqual(["in flight done", "store closed"]);
   });
 
-  test("does not wait for connections that are kept alive", async () => {
-    const { server } = await serve();
+  test("does not wait for connections that are kept alive or were never used", async () => {
+    const { server } = await serve({ stopTimeoutMs: 50_000 });
+    const unused = await dial(server);
     const connection = await dial(server);
     connection.socket.write("GET /v1/agl/health HTTP/1.1\r\nHost: localhost\r\n\r\n");
     expect(await statusOf(connection)).toContain("200");
     await server.close();
     await connection.closed;
+    expect(await unused.closed).toBe("");
   });
 
   test("cuts off what does not end in time", async () => {
