@@ -35,7 +35,7 @@ export function moveRollout(
 ): RolloutMove {
   return {
     status,
-    end_time: FINISHED[status] ? (rollout.end_time ?? context.now) : null,
+    end_time: FINISHED[status] ? context.now : null,
     queue_position: QUEUED[status] ? (rollout.queue_position ?? context.tail()) : null,
   };
 }

@@ -3,7 +3,7 @@
  *
  * @module
  */
-import { type ContractApi, claim, contractTests, enqueue, type OpenStore } from "./harness.ts";
+import { type ContractApi, claim, contractTests, enqueue, type OpenStore, sampleSpan } from "./harness.ts";
 
 /** Tests of heartbeats and of what attempts mean for their worker. */
 export function workerContract(open: OpenStore, api: ContractApi): void {
@@ -128,6 +128,22 @@ export function workerContract(open: OpenStore, api: ContractApi): void {
     expect(await store.getWorker("w")).toMatchObject({ status: "idle", current_attempt_id: null });
     expect(await store.getWorker("v")).toMatchObject({
       status: "busy",
+      current_attempt_id: attempt.attempt_id,
+    });
+  });
+
+  test("a worker given up for gone is busy again when its attempt shows life", async ({ store }) => {
+    const { rollout_id: id, attempt } = await store.startRollout({
+      input: 1,
+      worker_id: "w",
+      config: { max_attempts: 2, retry_condition: ["unresponsive"] },
+    });
+    await store.updateAttempt(id, "latest", { status: "unresponsive" });
+    expect((await store.getWorker("w"))?.status).toBe("unknown");
+    await store.addSpans([sampleSpan(attempt, 1)]);
+    expect(await store.getWorker("w")).toMatchObject({
+      status: "busy",
+      current_rollout_id: id,
       current_attempt_id: attempt.attempt_id,
     });
   });
