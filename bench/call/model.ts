@@ -1,0 +1,67 @@
+/**
+ * A model without a network: requests of several sizes, and a `fetch` that answers them from bytes made beforehand.
+ *
+ * @module
+ */
+
+/** A message of a conversation. */
+export interface Message {
+  role: "system" | "user" | "assistant";
+  content: string;
+}
+
+const WORDS =
+  "the planner writes one step for each part of the task and the solver works them out in order ".split(" ");
+
+/** About `length` characters of prose, different for each `seed`. */
+export function prose(length: number, seed = 0): string {
+  let text = `${seed}:`;
+  for (let i = seed; text.length < length; i++) text += ` ${WORDS[(i * 7) % WORDS.length]}`;
+  return text.slice(0, length);
+}
+
+/** A conversation of `count` messages with `length` characters each. */
+export function conversation(count: number, length: number): Message[] {
+  return Array.from({ length: count }, (_, i) => ({
+    role: i === 0 ? "system" : i % 2 === 1 ? "user" : "assistant",
+    content: prose(length, i),
+  }));
+}
+
+const HEAD = { id: "chatcmpl-8f2c6e1d40b7", created: 1_780_000_000, model: "qwen2.5-7b-instruct" };
+const USAGE = { prompt_tokens: 412, completion_tokens: 96, total_tokens: 508 };
+
+/** Answers every request with one whole chat completion. */
+export function answering(): typeof fetch {
+  const body = new TextEncoder().encode(
+    JSON.stringify({
+      ...HEAD,
+      object: "chat.completion",
+      choices: [
+        {
+          index: 0,
+          message: { role: "assistant", content: prose(700), refusal: null },
+          logprobs: null,
+          finish_reason: "stop",
+        },
+      ],
+      usage: USAGE,
+    }),
+  );
+  const headers = { "content-type": "application/json" };
+  return async () => new Response(body, { headers });
+}
+
+/** Answers every request with a stream of `chunks` pieces of text, then the usage. */
+export function streaming(chunks: number): typeof fetch {
+  const event = (choices: unknown[], usage: unknown = null) =>
+    `data: ${JSON.stringify({ ...HEAD, object: "chat.completion.chunk", choices, usage })}\n\n`;
+  const piece = (delta: unknown, finish: string | null = null) =>
+    event([{ index: 0, delta, logprobs: null, finish_reason: finish }]);
+  let text = piece({ role: "assistant", content: "" });
+  for (let i = 0; i < chunks; i++) text += piece({ content: ` ${WORDS[i % WORDS.length]}` });
+  text += `${piece({}, "stop")}${event([], USAGE)}data: [DONE]\n\n`;
+  const body = new TextEncoder().encode(text);
+  const headers = { "content-type": "text/event-stream" };
+  return async () => new Response(body, { headers });
+}

@@ -1,0 +1,156 @@
+/**
+ * One variant of one measurement, as a program: `round.js <variant> <measure> <loader of the wrappers>`. Warms up, then
+ * runs a block of calls each time it is told to, so that the variants can take turns.
+ *
+ * @module
+ */
+import { on } from "node:events";
+import type OpenAI from "openai";
+import { answering, conversation, type Message, streaming } from "./model.ts";
+import { VARIANTS, type Variant, type VariantName } from "./variants.ts";
+import type { Load } from "./wrappers.ts";
+
+/** What a block took, in microseconds per unit. */
+export interface Round {
+  /** Time in which the calls ran. */
+  wall: number;
+  /** Processor time of the whole process, with shaping, encoding and sending. */
+  cpu: number;
+}
+
+/** What a program answers at its end. */
+export interface Total {
+  calls: number;
+  /** Spans delivered; undefined where it cannot be told. */
+  delivered?: number | undefined;
+}
+
+interface Measure {
+  fetch: typeof fetch;
+  /** Units of one block. */
+  units: number;
+  /** Calls of one block. */
+  calls: number;
+  /** Blocks that are run before any counts. */
+  warmup: number;
+  /** Runs one block and gives the microseconds that count. */
+  block(client: OpenAI): Promise<number>;
+}
+
+const SHORT = conversation(3, 600);
+const LONG = conversation(200, 1_000);
+const PARAMETERS = { model: "qwen2.5-7b-instruct", temperature: 0.7, max_tokens: 512 };
+
+const clock = () => performance.now() * 1_000;
+const call = (client: OpenAI, messages: Message[]) =>
+  client.chat.completions.create({ ...PARAMETERS, messages });
+const stream = (client: OpenAI) =>
+  client.chat.completions.create({
+    ...PARAMETERS,
+    messages: SHORT,
+    stream: true,
+    stream_options: { include_usage: true },
+  });
+
+async function inSequence(client: OpenAI, messages: Message[], calls: number): Promise<number> {
+  const start = clock();
+  for (let i = 0; i < calls; i++) await call(client, messages);
+  return clock() - start;
+}
+
+const CHUNKS = 400;
+
+const MEASURES: Record<string, Measure> = {
+  call: {
+    fetch: answering(),
+    units: 50,
+    calls: 50,
+    warmup: 100,
+    block: (client) => inSequence(client, SHORT, 50),
+  },
+  atOnce: {
+    fetch: answering(),
+    units: 64,
+    calls: 64,
+    warmup: 80,
+    async block(client) {
+      const start = clock();
+      await Promise.all(Array.from({ length: 64 }, () => call(client, SHORT)));
+      return clock() - start;
+    },
+  },
+  long: {
+    fetch: answering(),
+    units: 6,
+    calls: 6,
+    warmup: 100,
+    block: (client) => inSequence(client, LONG, 6),
+  },
+  chunk: {
+    fetch: streaming(CHUNKS),
+    units: CHUNKS * 2,
+    calls: 2,
+    warmup: 40,
+    async block(client) {
+      let time = 0;
+      for (let i = 0; i < 2; i++) {
+        let start = 0;
+        // From the first chunk on: what a stream costs once is not a cost of its chunks.
+        for await (const _ of await stream(client)) if (start === 0) start = clock();
+        time += clock() - start;
+      }
+      return time;
+    },
+  },
+  firstChunk: {
+    fetch: streaming(20),
+    units: 30,
+    calls: 30,
+    warmup: 60,
+    async block(client) {
+      let time = 0;
+      for (let i = 0; i < 30; i++) {
+        const start = clock();
+        let first = true;
+        for await (const _ of await stream(client)) {
+          if (first) time += clock() - start;
+          first = false;
+        }
+      }
+      return time;
+    },
+  },
+};
+
+async function serve(variant: Variant, measure: Measure): Promise<Total> {
+  const client = variant.client(measure.fetch);
+  let blocks = 0;
+  const run = async (): Promise<Round> => {
+    const before = process.cpuUsage();
+    const time = await measure.block(client);
+    await variant.drain();
+    const { user, system } = process.cpuUsage(before);
+    blocks++;
+    return { wall: time / measure.units, cpu: (user + system) / measure.units };
+  };
+  await variant.inside(async () => {
+    for (let i = 0; i < measure.warmup; i++) await run();
+    const orders = on(process, "message");
+    process.send?.("ready");
+    // The blocks run in the context of this loop, and so inside.
+    for await (const [order] of orders) {
+      if (order !== "block") break;
+      process.send?.(await run());
+    }
+  });
+  await variant.drain();
+  return { calls: blocks * measure.calls, delivered: variant.delivered() };
+}
+
+const [, , name = "bare", kind = "call", loader = ""] = process.argv;
+const load: Load = async <T>(module: string) =>
+  ((await import(loader)) as { load(name: string): Promise<T> }).load(module);
+const measure = MEASURES[kind];
+if (measure === undefined) throw new Error(`no measure is named ${kind}`);
+process.send?.(await serve(await VARIANTS[name as VariantName](load), measure));
+process.disconnect();

@@ -1,0 +1,84 @@
+/**
+ * Variants that take turns: all are warmed up in processes of their own, then each runs a short block, over and over.
+ * What the machine does in the meantime meets all of them alike.
+ *
+ * @module
+ */
+import { type ChildProcess, fork } from "node:child_process";
+import { on } from "node:events";
+import { median } from "../median.ts";
+import type { Round, Total } from "./round.ts";
+
+/** What a variant took, in microseconds per unit; medians over the rounds. */
+export interface Taken {
+  wall: number;
+  /** Median of the distances to the first variant in the same round. */
+  added: number;
+  /** Mean of the processor time. */
+  cpu: number;
+}
+
+async function open(file: string, args: readonly string[]) {
+  const child: ChildProcess = fork(file, args, { stdio: ["ignore", "ignore", "pipe", "ipc"] });
+  let errors = "";
+  child.stderr?.on("data", (chunk: Buffer) => {
+    errors = (errors + chunk.toString()).slice(-4_000);
+  });
+  const gone = new AbortController();
+  child.once("exit", (code) => gone.abort(new Error(`${args.join(" ")} ended with ${code}\n${errors}`)));
+  const answers = on(child, "message", { signal: gone.signal });
+  const next = async <T>(): Promise<T> => {
+    try {
+      return ((await answers.next()) as { value: [T] }).value[0];
+    } catch (error) {
+      throw gone.signal.reason ?? error;
+    }
+  };
+  await next<"ready">();
+  return {
+    async block(): Promise<Round> {
+      child.send("block");
+      return next<Round>();
+    },
+    async end(): Promise<Total> {
+      child.send("end");
+      return next<Total>();
+    },
+  };
+}
+
+/**
+ * Measures `variants` against the first of them.
+ *
+ * @param file - the program of a round
+ */
+export async function takeTurns(
+  file: string,
+  variants: readonly string[],
+  measure: string,
+  rounds: number,
+  loader: string | undefined,
+): Promise<Taken[]> {
+  const programs = [];
+  for (const variant of variants) programs.push(await open(file, [variant, measure, loader ?? ""]));
+  const taken: Round[][] = variants.map(() => []);
+  for (let round = 0; round < rounds; round++) {
+    // Forth and back, so that nobody always runs after the same neighbour.
+    const order = [...programs.keys()];
+    if (round % 2 === 1) order.reverse();
+    for (const i of order) taken[i]?.push((await programs[i]?.block()) as Round);
+  }
+  for (const [i, program] of programs.entries()) {
+    const { calls, delivered } = await program.end();
+    const recorded = variants[i] !== "bare" && variants[i] !== "outside";
+    if (recorded && delivered !== undefined && delivered < calls) {
+      throw new Error(`${variants[i]} recorded ${delivered} of ${calls} calls`);
+    }
+  }
+  const first = taken[0] as Round[];
+  return taken.map((own) => ({
+    wall: median(own.map((round) => round.wall)),
+    added: median(own.map((round, i) => round.wall - (first[i] as Round).wall)),
+    cpu: own.reduce((sum, round) => sum + round.cpu, 0) / rounds,
+  }));
+}
