@@ -2,13 +2,16 @@ import { execFileSync } from "node:child_process";
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { build } from "esbuild";
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
 import { makeApp, type Packed, pack } from "./install.ts";
+
+// Each test installs an app, as fast as the machine and the registry are.
+vi.setConfig({ testTimeout: 300_000, hookTimeout: 300_000 });
 
 let packed: Packed;
 beforeAll(async () => {
   packed = await pack();
-}, 300_000);
+});
 afterAll(() => packed?.remove());
 
 /** One rollout against a store in the same process, with a client of any shape; prints what the store holds. */
