@@ -1,3 +1,5 @@
+import { setFlagsFromString } from "node:v8";
+import { runInNewContext } from "node:vm";
 import { DiagLogLevel, diag } from "@opentelemetry/api";
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from "vitest";
 import { instrument } from "../../src/capture/instrument.ts";
@@ -5,7 +7,7 @@ import { startSpan } from "../../src/trace/recorder.ts";
 import { currentScope, withScope } from "../../src/trace/scope.ts";
 import { record, turn } from "./recorded.ts";
 import { type AnyClient, BUILDS, OLDEST } from "./versions.ts";
-import { chat, HELLO } from "./wire-samples.ts";
+import { chat, HELLO, response } from "./wire-samples.ts";
 import { serveWire, type WireServer } from "./wire-server.ts";
 
 const WRAPPED = Symbol.for("agentlightning.wrapped");
@@ -138,6 +140,22 @@ describe.each([...BUILDS, OLDEST])("$name", (build) => {
     const { spans } = await record(async () => client.chat.completions.create(ask));
     expect(requests[0]!.path).toContain("/deployments/d/chat/completions");
     expect(spans[0]!.attributes).toMatchObject({ "gen_ai.completion.0.content": "hi" });
+  });
+
+  test("a Bedrock client, whose responses are made by its constructor", async () => {
+    const { BedrockOpenAI } = await build.load();
+    if (BedrockOpenAI === undefined) {
+      expect(build.major).toBeLessThan(6);
+      return;
+    }
+    const options = { apiKey: "key", awsRegion: "us-east-1", baseURL: server.url, maxRetries: 0 };
+    const client = instrument(new BedrockOpenAI(options));
+    server.play({ json: response("hi") });
+    const { outcomes } = await record(async () => {
+      await client.responses.create({ model: "toy", input: "Hi" });
+      await client.withOptions({ timeout: 5000 }).responses.create({ model: "toy", input: "Hi" });
+    });
+    expect(outcomes).toEqual(["ok", "ok"]);
   });
 
   test("a user's own prepareRequest is called as before", async () => {
@@ -323,6 +341,33 @@ describe("what is not a client", () => {
     expect(instrument(value)).toBe(value);
     expect(warnings).toHaveLength(1);
   });
+});
+
+test("no chunk is kept while its stream is open", async () => {
+  setFlagsFromString("--expose-gc");
+  const collect = runInNewContext("gc") as () => void;
+  const chunks: Array<WeakRef<object>> = [];
+  async function* generate() {
+    for (let i = 0; i < 20; i++) {
+      const chunk = structuredClone(HELLO[1]!);
+      chunks.push(new WeakRef(chunk));
+      yield chunk;
+    }
+    await turn();
+    collect();
+    yield structuredClone(HELLO[3]!);
+  }
+  const client = instrument({ chat: { completions: { create: async (_body: object) => generate() } } });
+  const { value, spans } = await record(async () => {
+    let held = -1;
+    for await (const _ of await client.chat.completions.create(ask)) {
+      held = chunks.filter((chunk) => chunk.deref() !== undefined).length;
+    }
+    return held;
+  });
+  // The consumer's own variable and the generator's last step may still name one each.
+  expect(value).toBeLessThanOrEqual(2);
+  expect(spans[0]!.attributes["response_token_ids"]).toHaveLength(21);
 });
 
 test("a span that the end of the rollout ends keeps what had arrived", async () => {

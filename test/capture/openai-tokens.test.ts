@@ -161,6 +161,8 @@ test("hosted services by the host of their URL", () => {
     "https://eu.api.openai.com/v1",
     "https://me.openai.azure.com/openai",
     "https://me.services.ai.azure.com/x",
+    "https://bedrock-mantle.us-east-1.api.aws/openai/v1",
+    "https://api.mistral.ai/v1",
     "https://bedrock-runtime.us-east-1.amazonaws.com/openai/v1",
   ];
   expect(hosted.map(isHosted)).toEqual(hosted.map(() => true));

@@ -9,14 +9,13 @@ import { createRequire } from "node:module";
 // biome-ignore lint/suspicious/noExplicitAny: one scenario runs against five versions with different types.
 export type AnyClient = any;
 
+type Client = new (options: object) => AnyClient;
+
 /** A build of one version. */
 export interface Build {
   name: string;
   major: number;
-  load(): Promise<{
-    OpenAI: new (options: object) => AnyClient;
-    AzureOpenAI: new (options: object) => AnyClient;
-  }>;
+  load(): Promise<{ OpenAI: Client; AzureOpenAI?: Client; BedrockOpenAI?: Client }>;
 }
 
 const require = createRequire(import.meta.url);

@@ -15,6 +15,11 @@ const HOSTED = [
   ".cognitiveservices.azure.com",
   ".services.ai.azure.com",
   ".amazonaws.com",
+  ".api.aws",
+  "api.anthropic.com",
+  "api.groq.com",
+  "api.mistral.ai",
+  "generativelanguage.googleapis.com",
 ];
 
 /** True when the service behind `baseURL` is known to refuse unknown fields. */
