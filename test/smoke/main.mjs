@@ -4,8 +4,8 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import OpenAI from "openai";
-import * as agl from "../../dist/index.js";
 import { createLightningStoreClient } from "../../dist/client.js";
+import * as agl from "../../dist/index.js";
 import { serveStore } from "../../dist/server.js";
 import { openSqliteStore } from "../../dist/store.js";
 import { serveModel } from "../../dist/testing.js";
@@ -45,7 +45,12 @@ for (const [i, rolloutId] of ids.entries()) {
   assert.equal(calls.length, 2);
   assert.deepEqual(calls[0].attributes.response_token_ids, calls[1].attributes.response_token_ids);
   assert.ok(calls[0].attributes.response_token_ids.length > 0);
-  assert.equal(items.find((span) => span.name === "agentlightning.annotation").attributes["agentlightning.reward.0.value"], i);
+  assert.equal(
+    items.find((span) => span.name === "agentlightning.annotation").attributes[
+      "agentlightning.reward.0.value"
+    ],
+    i,
+  );
 }
 await agl.shutdown();
 await server.close();
