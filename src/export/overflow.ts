@@ -5,7 +5,7 @@
  */
 import type { FinishedSpan } from "../trace/finished-span.ts";
 import { encodeSpans } from "./encode.ts";
-import type { Lane, Queue, QueueItem } from "./queue.ts";
+import { type Lane, laneKey, type Queue, type QueueItem } from "./queue.ts";
 import type { Spool, SpooledSpan } from "./spool.ts";
 import type { SpoolRecord } from "./spool-format.ts";
 
@@ -14,8 +14,8 @@ export type Queued = FinishedSpan | SpooledSpan;
 
 /** The disk behind a queue. */
 export interface Overflow {
-  /** Frees `bytes` of memory, at least. False where it cannot. */
-  makeRoom(bytes: number): boolean;
+  /** Takes in an item that does not fit into memory: makes room for it, or puts it on disk itself. False where the disk is full. */
+  add(item: QueueItem<Queued>): boolean;
   /** Moves some of what waits to disk; false when there was nothing to move. */
   spillSome(): boolean;
   /** Reads more back, where memory allows it; false when there was nothing to read. */
@@ -93,14 +93,18 @@ export function createOverflow(options: OverflowOptions): Overflow {
   };
 
   return {
-    makeRoom(bytes) {
-      const goal = queue.bytes - Math.max(bytes, slice);
-      const enough = queue.bytes - bytes;
+    add(item) {
+      const goal = queue.bytes - Math.max(item.bytes, slice);
       for (const lane of queue.lanes.values()) {
         while (queue.bytes > goal && queue.spill(lane, slice, write) > 0);
         if (queue.bytes <= goal) break;
       }
-      return queue.bytes <= enough;
+      if (queue.add(item) !== undefined) return true;
+      // All that is left in memory is under way, or could not be written; the item must not overtake any of its own.
+      const lane = queue.lanes.get(laneKey(item.rolloutId, item.attemptId));
+      if ((lane !== undefined && lane.back.length > 0) || !write([item])) return false;
+      queue.adopt(item.rolloutId, item.attemptId);
+      return true;
     },
     spillSome() {
       for (const lane of queue.lanes.values()) {

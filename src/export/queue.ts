@@ -29,7 +29,7 @@ export interface BatchLimits {
   maxBytes: number;
 }
 
-/** The items of one attempt. Only the queue writes to it, but for the three fields of the sender. */
+/** The items of one attempt. Only the queue writes to it, but for the fields of the sender. */
 export interface Lane<T> {
   readonly key: string;
   readonly rolloutId: string;
@@ -48,9 +48,11 @@ export interface Lane<T> {
   settled: number;
   /** Sender's: not to be sent before this time. */
   notBefore: number;
-  /** Sender's: refusals in a row that may pass, and when the first of them was. */
+  /** Sender's: failures in a row that may pass, and when the first of them was. */
   failures: number;
   failingSince: number;
+  /** Sender's: when the request failed first whose parts are sent now. */
+  suspectSince: number;
 }
 
 /** Bounds of a queue. */
@@ -84,7 +86,7 @@ export interface Queue<T> {
    * answer is 0, where there is no item or `write` gives false. Gives the number of items moved.
    */
   spill(lane: Lane<T>, maxBytes: number, write: (items: readonly QueueItem<T>[]) => boolean): number;
-  /** An item of an earlier process is on disk. */
+  /** An item is on disk that never was in memory: an earlier process's, or one that did not fit. */
   adopt(rolloutId: string, attemptId: string): void;
   /** An item came back from disk. */
   load(item: QueueItem<T>): void;
@@ -138,6 +140,7 @@ class AttemptQueue<T> implements Queue<T> {
         notBefore: 0,
         failures: 0,
         failingSince: 0,
+        suspectSince: 0,
       };
       this.lanes.set(key, lane);
     }

@@ -52,14 +52,32 @@ function startOf(system: SpoolSystem, pid: number): string {
   }
 }
 
-/** The name of a directory that this process owns. `destination` and `unique` are of letters and digits. */
-export function ownName(system: SpoolSystem, destination: string, unique: string): string {
-  return [MARK, destination, system.hostname, system.pid, startOf(system, system.pid), unique].join("~");
+/** What stays the same about a directory, whoever owns it. */
+export interface Identity {
+  /** Short name of the destination, of letters and digits. */
+  destination: string;
+  /** Larger for what was written later: the order in which directories are read. */
+  born: number;
+  /** Letters and digits. */
+  unique: string;
+}
+
+/** The name of a directory that this process owns. */
+export function ownName(system: SpoolSystem, { destination, born, unique }: Identity): string {
+  return [MARK, destination, system.hostname, system.pid, startOf(system, system.pid), born, unique].join(
+    "~",
+  );
 }
 
 /** The name of a directory that anybody may take over. */
-export function freeName(destination: string, unique: string): string {
-  return [MARK, destination, "", 0, "", unique].join("~");
+export function freeName({ destination, born, unique }: Identity): string {
+  return [MARK, destination, "", 0, "", born, unique].join("~");
+}
+
+/** The identity in a directory's name; `born` is 0 where there is none. */
+export function identityOf(name: string): Identity {
+  const [, destination = "", , , , born, unique = ""] = name.split("~");
+  return { destination, born: Number(born) || 0, unique };
 }
 
 function runs(pid: number): boolean {

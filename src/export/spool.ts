@@ -10,7 +10,15 @@ import { AglError } from "../errors.ts";
 import { randomHex } from "../internal/ids.ts";
 import { laneKey } from "./queue.ts";
 import { decodeSegment, encodeRecord, isWritable, SEGMENT_MAGIC, type SpoolRecord } from "./spool-format.ts";
-import { freeName, isOrphan, ownName, type SpoolSystem, spoolSystem } from "./spool-owner.ts";
+import {
+  freeName,
+  type Identity,
+  identityOf,
+  isOrphan,
+  ownName,
+  type SpoolSystem,
+  spoolSystem,
+} from "./spool-owner.ts";
 
 /** Records of one attempt. */
 export interface RecordCount {
@@ -101,9 +109,10 @@ class DiskSpool implements Spool {
   readonly #system: SpoolSystem;
   readonly #options: SpoolOptions;
   readonly #destination: string;
-  readonly #directory: string;
+  /** Where this process writes; made with the first segment. */
+  #directory: string | undefined;
   /** Directories that were taken over, and are ours by name. */
-  readonly #adopted = new Set<string>();
+  readonly #adopted = new Map<string, Identity>();
   /** Unread segments, in order. */
   #segments: Segment[] = [];
   #writing: { segment: Segment; fd: number } | undefined;
@@ -114,7 +123,6 @@ class DiskSpool implements Spool {
     this.#system = system;
     this.#options = options;
     this.#destination = shortName(options.destination);
-    this.#directory = system.path.join(options.directory, ownName(system, this.#destination, randomHex(6)));
     system.fs.mkdirSync(options.directory, { recursive: true, mode: 0o700 });
     system.fs.accessSync(options.directory, system.fs.constants.W_OK);
   }
@@ -123,11 +131,23 @@ class DiskSpool implements Spool {
     return this.#segments.length > 0;
   }
 
+  #pathOf(name: string): string {
+    return this.#system.path.join(this.#options.directory, name);
+  }
+
+  #newIdentity(): Identity {
+    // After all that was taken over, whatever the clocks say: the same attempt may go on here.
+    const eldest = Math.max(0, ...[...this.#adopted.values()].map(({ born }) => born + 1));
+    const born = Math.max(Math.floor(this.#options.now()), eldest);
+    return { destination: this.#destination, born, unique: randomHex(6) };
+  }
+
   #open(ordinal: number): { segment: Segment; fd: number } {
     const { fs } = this.#system;
-    const path = this.#system.path.join(this.#directory, `${String(ordinal).padStart(10, "0")}.spool`);
     // Made here and not before: a process that spools nothing leaves nothing behind.
+    this.#directory ??= this.#pathOf(ownName(this.#system, this.#newIdentity()));
     fs.mkdirSync(this.#directory, { recursive: true, mode: 0o700 });
+    const path = this.#system.path.join(this.#directory, `${String(ordinal).padStart(10, "0")}.spool`);
     const fd = fs.openSync(path, "wx", 0o600);
     fs.writeSync(fd, SEGMENT_MAGIC);
     this.bytes += SEGMENT_MAGIC.length;
@@ -243,19 +263,22 @@ class DiskSpool implements Spool {
   }
 
   adopt(): RecordCount[] {
-    const { fs, path } = this.#system;
+    const { fs } = this.#system;
     const found = new Map<string, RecordCount>();
     const taken: Segment[] = [];
     this.#guard(() => {
       const now = new Date(this.#options.now());
-      for (const own of [this.#directory, ...this.#adopted])
-        if (fs.existsSync(own)) fs.utimesSync(own, now, now);
-      for (const name of fs.readdirSync(this.#options.directory).sort()) {
-        const from = path.join(this.#options.directory, name);
+      for (const own of this.#own()) fs.utimesSync(own, now, now);
+      const names = fs
+        .readdirSync(this.#options.directory)
+        .sort((a, b) => identityOf(a).born - identityOf(b).born);
+      for (const name of names) {
+        const from = this.#pathOf(name);
         const touched = fs.statSync(from, { throwIfNoEntry: false })?.mtimeMs;
         if (touched === undefined || from === this.#directory || this.#adopted.has(from)) continue;
         if (!isOrphan(this.#system, name, this.#destination, touched, this.#options.now())) continue;
-        const to = path.join(this.#options.directory, ownName(this.#system, this.#destination, randomHex(6)));
+        const identity = identityOf(name);
+        const to = this.#pathOf(ownName(this.#system, identity));
         try {
           fs.renameSync(from, to);
         } catch {
@@ -263,13 +286,19 @@ class DiskSpool implements Spool {
         }
         const segments = this.#scan(to, found);
         if (segments.length === 0) fs.rmSync(to, { recursive: true });
-        else this.#adopted.add(to);
+        else this.#adopted.set(to, identity);
         taken.push(...segments);
       }
     });
     // What is older goes first.
     this.#segments.unshift(...taken);
     return [...found.values()];
+  }
+
+  /** Directories of ours that are on disk. */
+  #own(): string[] {
+    const all = [...this.#adopted.keys(), ...(this.#directory === undefined ? [] : [this.#directory])];
+    return all.filter((directory) => this.#system.fs.existsSync(directory));
   }
 
   #scan(directory: string, found: Map<string, RecordCount>): Segment[] {
@@ -299,15 +328,10 @@ class DiskSpool implements Spool {
   close(): void {
     const { fs, path } = this.#system;
     this.#guard(() => this.#closeWriting());
-    for (const directory of [this.#directory, ...this.#adopted]) {
+    for (const directory of this.#own()) {
       this.#guard(() => {
-        if (!fs.existsSync(directory)) return;
         if (fs.readdirSync(directory).length === 0) fs.rmdirSync(directory);
-        else
-          fs.renameSync(
-            directory,
-            path.join(this.#options.directory, freeName(this.#destination, randomHex(6))),
-          );
+        else fs.renameSync(directory, this.#pathOf(freeName(identityOf(path.basename(directory)))));
       });
     }
     this.#segments = [];

@@ -13,7 +13,7 @@ import { createFlushWaiters, createLedger, pendingIn } from "./flush-waiters.ts"
 import { createGate, type Gate } from "./gate.ts";
 import { createOverflow, encodeQueued, type Overflow, type Queued } from "./overflow.ts";
 import { type Batch, createQueue, type Lane, type Queue } from "./queue.ts";
-import { retryDelay } from "./retry.ts";
+import { MIN_DELAY_MS, retryDelay } from "./retry.ts";
 import type { FlushReport } from "./sink.ts";
 import { openSpool } from "./spool.ts";
 import { resolveOptions, type StoreSinkOptions, type StoreSinkSettings } from "./store-options.ts";
@@ -103,19 +103,17 @@ class LightningStoreSink implements EndableSink {
       this.#drop(rolloutId, "the exporter was shut down");
       return;
     }
-    let lane = this.#queue.add(item);
-    if (lane === undefined && this.#settings.onFull === "spill" && this.#overflow?.makeRoom(item.bytes)) {
-      lane = this.#queue.add(item);
-    }
-    if (lane === undefined) {
-      this.#drop(
-        rolloutId,
-        `the queue is full: ${this.#queue.bytes} bytes wait; raise queueBytes or give a spoolDirectory`,
-      );
+    const lane = this.#queue.add(item);
+    if (lane === undefined && !(this.#settings.onFull === "spill" && this.#overflow?.add(item))) {
+      const waiting = `${this.#queue.bytes} bytes wait`;
+      this.#drop(rolloutId, `the queue is full: ${waiting}; raise queueBytes or give a spoolDirectory`);
       return;
     }
     this.#tickAt ??= this.#settings.now() + this.#settings.flushIntervalMs;
-    const full = lane.backBytes >= this.#limits.maxBytes || lane.back.length >= this.#limits.maxItems;
+    const full =
+      lane === undefined ||
+      lane.backBytes >= this.#limits.maxBytes ||
+      lane.back.length >= this.#limits.maxItems;
     this.#schedule(full ? 0 : this.#tickAt);
   }
 
@@ -254,17 +252,26 @@ class LightningStoreSink implements EndableSink {
     else this.#finish(batch, 1, result.message);
   }
 
-  /** A 500 may be the server's fault or one span's: repeated first, then split, given up only if others arrive. */
+  /**
+   * A 500 may be the server's fault or one span's. The request is repeated for as long as the budget allows, then
+   * split; a span that is alone gets a budget of its own, and is given up only if others arrived meanwhile.
+   */
   #settleFaulty(batch: Batch<Queued>, result: Faulty, now: number): void {
     const { lane } = batch;
     if (lane.failures === 0) lane.failingSince = now;
+    if (lane.failures === 0 && lane.parts.length === 0) lane.suspectSince = now;
     lane.failures += 1;
     lane.notBefore =
       now + retryDelay(lane.failures, result.retryAfterMs, this.#settings.random, this.#settings);
     const patient = now - lane.failingSince < this.#settings.retryBudgetMs;
-    if (!patient && batch.items.length > 1) this.#queue.split(batch);
-    else if (patient || this.#acceptedAt < lane.failingSince) this.#queue.putBack(batch);
-    else this.#finish(batch, 1, result.message);
+    if (patient || (batch.items.length === 1 && this.#acceptedAt < lane.suspectSince))
+      this.#queue.putBack(batch);
+    else if (batch.items.length === 1) this.#finish(batch, 1, result.message);
+    else {
+      this.#queue.split(batch);
+      lane.notBefore = now + MIN_DELAY_MS;
+      if (lane.parts[0] === 1) lane.failures = 0;
+    }
   }
 
   /** The batch leaves the queue; `failed` of its spans were not taken. */

@@ -177,9 +177,9 @@ describe("damage", () => {
 describe("taking over", () => {
   /** Renames the only directory in the spool, as if another process owned it. */
   function giveTo(host: string, pid: number, start: string): string {
-    const [name] = readdirSync(directory.path).filter((one) => !one.includes("~taken~"));
+    const [name] = readdirSync(directory.path);
     const parts = (name as string).split("~");
-    const to = [parts[0], parts[1], host, pid, start, "taken"].join("~");
+    const to = [parts[0], parts[1], host, pid, start, parts[5], "taken"].join("~");
     renameSync(join(directory.path, name as string), join(directory.path, to));
     return to;
   }
