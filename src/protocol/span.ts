@@ -5,7 +5,7 @@
  */
 import type { Json } from "./json.ts";
 
-/** Attributes as they were received. Upstream accepts only scalars and arrays of one scalar type; the rest is kept by our store. */
+/** Attributes as the store keeps them: scalars and arrays of one scalar type. What else arrives is turned into such (docs/compatibility.md). */
 export type SpanAttributes = Record<string, Json>;
 
 /** Status of a span. */

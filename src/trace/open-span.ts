@@ -18,7 +18,7 @@ export interface SpanStart {
   startTime?: Timestamp;
   /** Agent name, when it is not the scope's. */
   agent?: string | undefined;
-  /** The parent, when it is not the scope's span; the span belongs to the parent's rollout. */
+  /** The parent, when it is not the scope's span; the span belongs to the parent's rollout and agent. */
   parent?: OpenSpan | undefined;
 }
 
@@ -44,6 +44,8 @@ export interface OpenSpan {
   readonly spanId: string;
   readonly name: string;
   readonly rollout: RolloutScope | undefined;
+  /** Name of the agent that the span is part of. */
+  readonly agent: string | undefined;
   readonly ended: boolean;
   setAttribute(name: string, value: AttributeValue): void;
   setAttributes(attributes: Attributes): void;

@@ -121,12 +121,12 @@ export function startSpan(start: SpanStart): OpenSpan | undefined {
     attributes[Agl.AttemptId] = rollout.attemptId;
     if (rollout.ended) attributes[Agl.Late] = true;
   }
-  const agent = start.agent ?? scope?.agent;
+  const agent = start.agent ?? (start.parent === undefined ? scope?.agent : start.parent.agent);
   if (agent !== undefined) {
     attributes[AGENT_NAME] = agent;
     attributes[GenAi.AgentName] = agent;
   }
-  const open = new RecordedSpan(span, start.name, rollout);
+  const open = new RecordedSpan(span, start.name, rollout, agent);
   if (start.attributes !== undefined) open.setAttributes(start.attributes);
   (rollout?.open ?? destinations.open).add(open);
   return open;
@@ -146,16 +146,18 @@ class RecordedSpan implements OpenSpan {
   readonly spanId: string;
   readonly name: string;
   readonly rollout: RolloutScope | undefined;
+  readonly agent: string | undefined;
   ended = false;
   onForcedEnd: (() => void) | undefined = undefined;
   readonly #span: Owned;
 
-  constructor(span: Owned, name: string, rollout: RolloutScope | undefined) {
+  constructor(span: Owned, name: string, rollout: RolloutScope | undefined, agent: string | undefined) {
     const context = span.spanContext();
     this.traceId = context.traceId;
     this.spanId = context.spanId;
     this.name = name;
     this.rollout = rollout;
+    this.agent = agent;
     this.#span = span;
   }
 

@@ -26,12 +26,13 @@ test("a span carries the ids of its rollout, the agent's name and its outcome", 
   expect(span?.parentSpanContext).toBeUndefined();
 });
 
-test("a child takes its parent's rollout, not the one of the code that starts it", () => {
-  const parent = inRollout("ro-1", () => startSpan({ name: "parent" }));
-  inRollout("ro-2", () => startSpan({ name: "child", parent })?.end());
+test("a child takes its parent's rollout and agent, not those of the code that starts it", () => {
+  const parent = inRollout("ro-1", () => withScope({ agent: "a" }, () => startSpan({ name: "parent" })));
+  inRollout("ro-2", () => withScope({ agent: "b" }, () => startSpan({ name: "child", parent })?.end()));
   parent?.end();
   const [child, first] = spans;
   expect(child?.attributes["agentlightning.rollout_id"]).toBe("ro-1");
+  expect(child?.attributes["agent.name"]).toBe("a");
   expect(child?.parentSpanContext?.spanId).toBe(first?.spanContext().spanId);
   expect(child?.spanContext().traceId).toBe(first?.spanContext().traceId);
 });
