@@ -77,5 +77,5 @@ export interface StoreBackend {
   selectWorkers(selection: Selection): Selected<Worker>;
   selectResources(selection: Selection): Selected<ResourcesUpdate>;
   totals(): Totals;
-  close(): void;
+  close(): void | Promise<void>;
 }

@@ -91,11 +91,12 @@ const DEFAULT_IDS: StoreIds = {
 };
 
 /** The shared part of an engine over `backend`. */
-export function createCore(backend: StoreBackend, options: EngineOptions): Core & { close(): void } {
+export function createCore(backend: StoreBackend, options: EngineOptions): Core & { close(): Promise<void> } {
   const now = options.now ?? (() => Date.now() / 1000);
   const feed = createFeed();
   const waits = createWaits();
   let open = true;
+  let closing: Promise<void> | undefined;
 
   const assertOpen = (): void => {
     if (!open) throw new AglError("closed", `The store (${backend.name}) is closed; open it again to use it`);
@@ -139,11 +140,13 @@ export function createCore(backend: StoreBackend, options: EngineOptions): Core 
       return result;
     },
     close() {
-      if (!open) return;
-      open = false;
-      waits.close();
-      feed.close();
-      backend.close();
+      closing ??= (async () => {
+        open = false;
+        waits.close();
+        feed.close();
+        await backend.close();
+      })();
+      return closing;
     },
   };
 }

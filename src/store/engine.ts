@@ -54,8 +54,6 @@ export function createEngine(backend: StoreBackend, options: EngineOptions = {})
       core.waits.recheck();
       return ended;
     },
-    async close() {
-      core.close();
-    },
+    close: () => core.close(),
   };
 }

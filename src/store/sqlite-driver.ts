@@ -23,10 +23,16 @@ export interface SqliteDatabase {
   close(): unknown;
 }
 
+/** An open file, and where another thread finds the library that opened it: the name or path of a CommonJS module. */
+export interface OpenedDatabase {
+  db: SqliteDatabase;
+  module: string;
+}
+
 /** Which library; `auto` takes the first that there is, in this order. */
 export type SqliteLibrary = "node:sqlite" | "better-sqlite3";
 
-const LIBRARIES: Readonly<Record<SqliteLibrary, (path: string) => SqliteDatabase>> = {
+const LIBRARIES: Readonly<Record<SqliteLibrary, (path: string) => OpenedDatabase>> = {
   "node:sqlite"(path) {
     // Not an import: Node before 22.5 has no such module, and bundlers would look for it.
     const module = process.getBuiltinModule?.("node:sqlite") as
@@ -34,13 +40,13 @@ const LIBRARIES: Readonly<Record<SqliteLibrary, (path: string) => SqliteDatabase
       | undefined;
     if (module === undefined)
       throw new AglError("unsupported", `Node ${process.versions.node} has no node:sqlite`);
-    return new module.DatabaseSync(path);
+    return { db: new module.DatabaseSync(path), module: "node:sqlite" };
   },
   "better-sqlite3"(path) {
     try {
-      return new (createRequire(import.meta.url)("better-sqlite3") as new (path: string) => SqliteDatabase)(
-        path,
-      );
+      const require = createRequire(import.meta.url);
+      const Database = require("better-sqlite3") as new (path: string) => SqliteDatabase;
+      return { db: new Database(path), module: require.resolve("better-sqlite3") };
     } catch (error) {
       const { code, message } = error as { code?: unknown; message: string };
       // What SQLite itself says is about the file. All else is about the package: missing, or built for another Node.
@@ -55,7 +61,7 @@ const LIBRARIES: Readonly<Record<SqliteLibrary, (path: string) => SqliteDatabase
 };
 
 /** Opens the file at `path`; throws `unsupported` when no library is there, and the library's own error otherwise. */
-export function openDatabase(path: string, library: SqliteLibrary | "auto" = "auto"): SqliteDatabase {
+export function openDatabase(path: string, library: SqliteLibrary | "auto" = "auto"): OpenedDatabase {
   const names = library === "auto" ? (Object.keys(LIBRARIES) as SqliteLibrary[]) : [library];
   const reasons: string[] = [];
   for (const name of names) {

@@ -6,6 +6,7 @@
 import { existsSync, statSync } from "node:fs";
 import { dirname } from "node:path";
 import { AglError } from "../errors.ts";
+import { type Checkpoints, createCheckpoints } from "./sqlite-checkpoints.ts";
 import {
   openDatabase,
   type SqliteDatabase,
@@ -14,8 +15,10 @@ import {
 } from "./sqlite-driver.ts";
 import { APPLICATION_ID, MIGRATIONS } from "./sqlite-migrations.ts";
 
-// 16 MB of log at the default page size.
-const CHECKPOINT_PAGES = 4000;
+// A checkpoint waits for the disk: the writer makes one itself only when the log has outgrown the thread that makes
+// the others (128 MB at the default page size), or where there is no such thread (16 MB).
+const LAST_CHECKPOINT_PAGES = 32_000;
+const OWN_CHECKPOINT_PAGES = 4_000;
 
 /** How the file is opened. */
 export interface SqliteFileOptions {
@@ -33,7 +36,7 @@ export interface SqliteFile {
   statement(sql: string): SqliteStatement;
   write<T>(work: () => T): T;
   read<T>(work: () => T): T;
-  close(): void;
+  close(): Promise<void>;
 }
 
 /** Opens the file, brings its schema up to date, and refuses one that is not ours with `invalid_argument`. */
@@ -50,9 +53,12 @@ export function openSqliteFile(options: SqliteFileOptions): SqliteFile {
     throw new AglError("invalid_argument", `Cannot open ${path}: it is a folder; name a file in it`);
   }
   let db: SqliteDatabase | undefined;
+  let module: string;
   try {
-    db = openDatabase(path, options.library);
-    const open = db;
+    const opened = openDatabase(path, options.library);
+    const open = opened.db;
+    db = open;
+    module = opened.module;
     db.exec(`PRAGMA busy_timeout = ${options.busyTimeoutMs}`);
     // In one transaction: another process may be making the schema right now.
     if (
@@ -62,17 +68,24 @@ export function openSqliteFile(options: SqliteFileOptions): SqliteFile {
     }
     db.exec("PRAGMA journal_mode = WAL");
     db.exec(`PRAGMA synchronous = ${options.durability === "full" ? "FULL" : "NORMAL"}`);
-    // A checkpoint waits for the disk: fewer of them, each writing a page that changed often only once.
-    db.exec(`PRAGMA wal_autocheckpoint = ${CHECKPOINT_PAGES}`);
+    checkpointAt(db, inMemory ? OWN_CHECKPOINT_PAGES : LAST_CHECKPOINT_PAGES);
     transaction(db, "IMMEDIATE", () => migrate(open, path));
   } catch (error) {
     db?.close();
     throw explain(error, path);
   }
-  return keep(db, path);
+  const open = db;
+  const checkpoints = inMemory
+    ? undefined
+    : createCheckpoints(path, module, () => checkpointAt(open, OWN_CHECKPOINT_PAGES));
+  return keep(db, path, checkpoints);
 }
 
-function keep(db: SqliteDatabase, path: string): SqliteFile {
+function checkpointAt(db: SqliteDatabase, pages: number): void {
+  db.exec(`PRAGMA wal_autocheckpoint = ${pages}`);
+}
+
+function keep(db: SqliteDatabase, path: string, checkpoints: Checkpoints | undefined): SqliteFile {
   const statements = new Map<string, SqliteStatement>();
   let depth = 0;
   const run = <T>(kind: "IMMEDIATE" | "DEFERRED", work: () => T): T => {
@@ -95,10 +108,16 @@ function keep(db: SqliteDatabase, path: string): SqliteFile {
       return made;
     },
     // IMMEDIATE takes the lock at the start: a claim never reads a queue that another process is about to change.
-    write: (work) => run("IMMEDIATE", work),
+    write(work) {
+      const result = run("IMMEDIATE", work);
+      checkpoints?.written();
+      return result;
+    },
     read: (work) => run("DEFERRED", work),
-    close() {
+    async close() {
       statements.clear();
+      // Whoever closes last makes one plain file of it.
+      await checkpoints?.close();
       db.close();
     },
   };

@@ -96,7 +96,7 @@ describe("a file that cannot be a store", () => {
     },
     "belongs to another program": {
       make: async () => {
-        const db = openDatabase(path);
+        const db = openDatabase(path).db;
         db.exec("CREATE TABLE notes (text TEXT)");
         db.close();
       },
@@ -105,7 +105,7 @@ describe("a file that cannot be a store", () => {
     "was written by a newer release": {
       make: async () => {
         await (await openSqliteStore({ path })).close();
-        const db = openDatabase(path);
+        const db = openDatabase(path).db;
         db.exec("PRAGMA user_version = 99");
         db.close();
       },
@@ -150,7 +150,7 @@ describe("a file that cannot be a store", () => {
 describe("a file that another process has locked", () => {
   it("fails a call as unavailable after the time given, and works again afterwards", async () => {
     const store = await openSqliteStore({ path, busyTimeoutMs: 10 });
-    const other = openDatabase(path);
+    const other = openDatabase(path).db;
     other.exec("BEGIN IMMEDIATE");
     const error = await failure(store.enqueueRollouts([{ input: 1 }]));
     expect([error.code, error.retryable]).toEqual(["unavailable", true]);

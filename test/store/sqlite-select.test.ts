@@ -4,7 +4,7 @@ import { openDatabase } from "../../src/store/sqlite-driver.ts";
 import { MIGRATIONS } from "../../src/store/sqlite-migrations.ts";
 import { compileSelection } from "../../src/store/sqlite-select.ts";
 
-const db = openDatabase(":memory:");
+const db = openDatabase(":memory:").db;
 for (const step of MIGRATIONS) db.exec(step);
 
 const plan = (table: string, selection: Selection): string => {
