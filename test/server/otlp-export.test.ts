@@ -430,4 +430,11 @@ describe("the answer is compressed as asked", () => {
     const bytes = compressed ? gunzipSync(answer.bytes) : answer.bytes;
     expect(partialOf(bytes)?.rejectedSpans).toBe(1n);
   });
+
+  test("nothing to tell", async () => {
+    const { send, ids } = await open();
+    const answer = await send(request([{ id: 1 }], ids), { "accept-encoding": "gzip" });
+    expect(answer.headers.get("content-encoding")).toBe(null);
+    expect(partialOf(answer.bytes)?.rejectedSpans ?? 0n).toBe(0n);
+  });
 });

@@ -29,6 +29,9 @@ import { malformed } from "./wire.ts";
 /** Different reasons that one answer tells. */
 const REASONS_TOLD = 5;
 
+/** What gzip adds by itself: the usual answer, that all was taken, is shorter than that. */
+const GZIP_FRAME_BYTES = 20;
+
 /** What the handler needs. */
 export interface ExportDependencies {
   store: Pick<LightningStore, "addSpans">;
@@ -150,7 +153,10 @@ async function answer(
 ): Promise<Response> {
   c.header("content-type", type);
   const accepted = (c.req.header("accept-encoding") ?? "").toLowerCase().split(",");
-  if (!accepted.some((coding) => /^\s*gzip\s*(;(?!\s*q=0(\.0*)?\s*$)|$)/.test(coding))) {
+  if (
+    body.length <= GZIP_FRAME_BYTES ||
+    !accepted.some((coding) => /^\s*gzip\s*(;(?!\s*q=0(\.0*)?\s*$)|$)/.test(coding))
+  ) {
     return c.body(body as Uint8Array<ArrayBuffer>, status as 200);
   }
   c.header("content-encoding", "gzip");
