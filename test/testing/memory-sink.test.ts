@@ -61,7 +61,7 @@ describe("spanTree", () => {
       [
         "root",
         "  slow [a]",
-        "    inner",
+        "    inner [a]",
         "  quick",
         "invoke_agent planner [planner]",
         "  call [planner]",
