@@ -65,7 +65,7 @@ export function createSpanProcessor(options: SpanProcessorOptions): RolloutSpanP
   return {
     onStart(span) {
       const owner = ownerOf(span);
-      if (owner === undefined || owner.rollout.ended) return;
+      if (owner === undefined) return;
       const { traceId, spanId } = span.spanContext();
       open.set(keyOf(traceId, spanId), owner);
       if (open.size > MAX_OPEN) open.delete(open.keys().next().value as string);
@@ -78,13 +78,13 @@ export function createSpanProcessor(options: SpanProcessorOptions): RolloutSpanP
         if (owner === undefined) return;
         open.delete(key);
         const { rollout, agent } = owner;
-        if (rollout.ended) return;
         // Not set on the span itself, where its limit of attributes or another processor could take them away again.
         const attributes: Attributes = {
           ...(agent !== undefined && { [AGENT_NAME]: agent }),
           ...span.attributes,
           [Agl.RolloutId]: rollout.rolloutId,
           [Agl.AttemptId]: rollout.attemptId,
+          ...(rollout.ended && { [Agl.Late]: true }),
         };
         sinkNow()?.add(viewSpan(span, attributes) as FinishedSpan);
       } catch {

@@ -41,7 +41,7 @@ export const Agl = {
   OperationOutput: "agentlightning.operation.output",
   /** How the span ended; see {@link Outcome}. */
   Outcome: "agentlightning.outcome",
-  /** True on a span that started after its rollout had ended. */
+  /** True on a span that came after its rollout had ended. */
   Late: "agentlightning.late",
   /** Why the token ids of this call must not be trained on. */
   TokenMismatch: "agentlightning.tokens.mismatch",

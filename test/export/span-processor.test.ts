@@ -159,7 +159,7 @@ describe.each(shapes)("spans of SDK %s", (_, make) => {
     expect(got[0]?.instrumentationScope.name).toBe("test");
   });
 
-  it("of a local or an ended rollout are left alone", () => {
+  it("of a local rollout are left alone, those of an ended one are kept and marked", () => {
     const processor = createSpanProcessor({ sink, currentScope });
     const local = make("local");
     withScope({ rollout: rollout("ro-1", { stored: false }) }, () => processor.onStart(asStarted(local)));
@@ -172,7 +172,10 @@ describe.each(shapes)("spans of SDK %s", (_, make) => {
     const after = make("after");
     withScope({ rollout: ending }, () => processor.onStart(asStarted(after)));
     processor.onEnd(after);
-    expect(got).toEqual([]);
+    expect(got.map((span) => [span.name, span.attributes["agentlightning.late"]])).toEqual([
+      ["late", true],
+      ["after", true],
+    ]);
   });
 });
 
