@@ -31,8 +31,28 @@ export function conversation(count: number, length: number): Message[] {
 const HEAD = { id: "chatcmpl-8f2c6e1d40b7", created: 1_780_000_000, model: "qwen2.5-7b-instruct" };
 const USAGE = { prompt_tokens: 412, completion_tokens: 96, total_tokens: 508 };
 
-/** Answers every request with one whole chat completion. */
-export function answering(): typeof fetch {
+/** What a server adds that was asked for token ids and log probabilities. */
+function tokens() {
+  const ids = (count: number) => Array.from({ length: count }, (_, i) => (i * 7_919) % 151_000);
+  const content = ids(USAGE.completion_tokens).map((id, i) => {
+    const token = ` ${WORDS[i % WORDS.length]}`;
+    return {
+      token,
+      logprob: -(id % 977) / 1_000,
+      bytes: [...new TextEncoder().encode(token)],
+      top_logprobs: [],
+    };
+  });
+  return {
+    prompt_token_ids: ids(USAGE.prompt_tokens),
+    token_ids: ids(USAGE.completion_tokens),
+    logprobs: { content, refusal: null },
+  };
+}
+
+/** Answers every request with one whole chat completion; as asked in a training rollout, `withTokens`. */
+export function answering(withTokens = false): typeof fetch {
+  const { prompt_token_ids, token_ids, logprobs } = tokens();
   const body = new TextEncoder().encode(
     JSON.stringify({
       ...HEAD,
@@ -41,11 +61,13 @@ export function answering(): typeof fetch {
         {
           index: 0,
           message: { role: "assistant", content: prose(700), refusal: null },
-          logprobs: null,
+          logprobs: withTokens ? logprobs : null,
           finish_reason: "stop",
+          ...(withTokens ? { token_ids } : {}),
         },
       ],
       usage: USAGE,
+      ...(withTokens ? { prompt_token_ids } : {}),
     }),
   );
   const headers = { "content-type": "application/json" };

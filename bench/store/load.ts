@@ -1,5 +1,5 @@
 /**
- * Load on a store, as a program: `load.js <url> <seconds>`. The requests are made before the clock runs, by this
+ * Load on a store, as a program: `load.js <url> <seconds> <text|tokens>`. The requests are made before the clock runs, by this
  * package's own recorder and exporter; then they are sent as fast as the store takes them.
  *
  * @module
@@ -17,12 +17,12 @@ export interface Rates {
   spanBytes: number;
 }
 
-const ROLLOUTS = 120;
+const ROLLOUTS = 100;
 const CALLS = 127;
 const UNDER_WAY = 4;
 const WORKERS = 8;
 
-const [, , url = "", seconds = "4"] = process.argv;
+const [, , url = "", seconds = "4", kind = "text"] = process.argv;
 const limitMs = Number(seconds) * 1_000;
 const MESSAGES = conversation(5, 540);
 
@@ -46,14 +46,17 @@ async function prepare(): Promise<Body[]> {
   };
   agl.configure({ storeUrl: url, fetch: keep as typeof fetch, exitHooks: false });
   const client = agl.instrument(
-    new OpenAI({ apiKey: "none", baseURL: "http://model/v1", fetch: answering() }),
+    new OpenAI({ apiKey: "none", baseURL: "http://model/v1", fetch: answering(kind === "tokens") }),
   );
   for (let i = 0; i < ROLLOUTS; i++) {
-    const { stored } = await agl.rollout({ input: { task: i } }, async () => {
-      for (let n = 0; n < CALLS; n++) {
-        await client.chat.completions.create({ model: "qwen2.5-7b-instruct", messages: MESSAGES });
-      }
-    });
+    const { stored } = await agl.rollout(
+      { input: { task: i }, mode: kind === "tokens" ? "train" : "val" },
+      async () => {
+        for (let n = 0; n < CALLS; n++) {
+          await client.chat.completions.create({ model: "qwen2.5-7b-instruct", messages: MESSAGES });
+        }
+      },
+    );
     if (!stored) throw new Error(`the store at ${url} started no rollout`);
   }
   if (bodies.length !== ROLLOUTS) throw new Error(`${bodies.length} requests for ${ROLLOUTS} rollouts`);
