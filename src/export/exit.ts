@@ -12,7 +12,7 @@ import { type SetTimer, systemTimer } from "./timer.ts";
 export interface EndableSink extends SpanSink {
   /** Spans that wait. */
   readonly pending: number;
-  /** Ends the requests under way, which hold the process; what they carried waits again. */
+  /** Ends the requests under way, which hold the process, and starts none before there is more or somebody flushes. */
   interrupt(): void;
   /** Saves what waits, synchronously; gives the number of spans that could not be saved. */
   rescue(): number;

@@ -52,6 +52,8 @@ class LightningStoreSink implements EndableSink {
   #said: "busy" | "misconfigured" | undefined;
   #closing: Promise<FlushReport> | undefined;
   #closed = false;
+  /** True after an interruption, which a request that starts just then must not undo. */
+  #held = false;
 
   constructor(options: StoreSinkOptions) {
     const settings = resolveOptions(options);
@@ -109,6 +111,7 @@ class LightningStoreSink implements EndableSink {
       this.#drop(rolloutId, `the queue is full: ${waiting}; raise queueBytes or give a spoolDirectory`);
       return;
     }
+    this.#held = false;
     this.#tickAt ??= this.#settings.now() + this.#settings.flushIntervalMs;
     const full =
       lane === undefined ||
@@ -120,6 +123,7 @@ class LightningStoreSink implements EndableSink {
   async flush(options: { timeoutMs?: number; rolloutId?: string } = {}): Promise<FlushReport> {
     const { rolloutId, timeoutMs = DEFAULT_TIMEOUT_MS } = options;
     if (!this.#closed) {
+      this.#held = false;
       this.#queue.makeDue(rolloutId);
       this.#gate.hurry(this.#settings.now());
       this.#schedule(0);
@@ -138,6 +142,7 @@ class LightningStoreSink implements EndableSink {
   }
 
   interrupt(): void {
+    this.#held = true;
     this.#transport.abort();
   }
 
@@ -191,7 +196,7 @@ class LightningStoreSink implements EndableSink {
 
   #sendOne(now: number): boolean {
     if (this.#underWay >= (this.#gate.away ? 1 : this.#settings.maxConcurrency)) return false;
-    if (this.#gate.notBefore > now) return false;
+    if (this.#held || this.#gate.notBefore > now) return false;
     let batch = this.#queue.take(now, this.#limits);
     while (batch === undefined && this.#overflow?.loadMore()) batch = this.#queue.take(now, this.#limits);
     if (batch === undefined) return false;

@@ -19,6 +19,8 @@ export interface AgentOrders {
   hooks?: boolean;
   signals?: boolean;
   timeoutMs?: number;
+  /** A second sink with hooks of its own and half of the spans. */
+  second?: boolean;
 }
 
 const orders = JSON.parse(process.argv[2] as string) as AgentOrders;
@@ -31,17 +33,25 @@ function spooledRecords(directory: string): number {
   return count;
 }
 
-const sink = createStoreSink({
-  url: orders.url,
-  // Longer than any test may take: what ends in time does so for another reason.
-  requestTimeoutMs: 600_000,
-  spoolDirectory: orders.spoolDirectory,
-  flushIntervalMs: orders.end === "spooled" ? 20 : 60_000,
-});
+const open = () =>
+  createStoreSink({
+    url: orders.url,
+    // Longer than any test may take: what ends in time does so for another reason.
+    requestTimeoutMs: 600_000,
+    spoolDirectory: orders.spoolDirectory,
+    flushIntervalMs: orders.end === "spooled" ? 20 : 60_000,
+  });
+const sink = open();
 if (orders.hooks !== false) {
   installExitHooks(sink, { timeoutMs: orders.timeoutMs ?? 20_000, signals: orders.signals ?? true });
 }
 for (const span of many(orders.spans, "s", "ro-1", { text: "x".repeat(500) })) sink.add(span);
+
+if (orders.second) {
+  const second = open();
+  installExitHooks(second);
+  for (const span of many(orders.spans, "t", "ro-2")) second.add(span);
+}
 
 switch (orders.end) {
   case "natural":

@@ -1,7 +1,8 @@
-import { type Context, context, ROOT_CONTEXT } from "@opentelemetry/api";
+import { context } from "@opentelemetry/api";
 import { afterEach, describe, expect, it } from "vitest";
 import { createExporterSink, type OtelSpanExporter } from "../../src/export/exporter-sink.ts";
 import { setLate } from "../../src/trace/finished-span.ts";
+import { isSuppressed, registerContext } from "./active-context.ts";
 import { createFakeTime } from "./fake-time.ts";
 import { finished, many, names } from "./finished.ts";
 
@@ -171,33 +172,18 @@ describe("an exporter", () => {
 describe("tracing of the export itself", () => {
   afterEach(() => context.disable());
 
-  it("is suppressed", async () => {
-    let active: Context = ROOT_CONTEXT;
-    context.setGlobalContextManager({
-      active: () => active,
-      with: (inner, fn, self, ...args) => {
-        const outer = active;
-        active = inner;
-        try {
-          return fn.call(self as never, ...args);
-        } finally {
-          active = outer;
-        }
-      },
-      bind: (_, target) => target,
-      enable: () => undefined as never,
-      disable: () => undefined as never,
-    });
-    const key = Symbol.for("OpenTelemetry SDK Context Key SUPPRESS_TRACING");
+  it("is suppressed, and the app's context is not there", async () => {
+    const appKey = Symbol("app");
+    registerContext(appKey);
     const seen: unknown[] = [];
     const sink = createExporterSink(
       exporter((done) => {
-        seen.push(context.active().getValue(key));
+        seen.push([isSuppressed(), context.active().getValue(appKey)]);
         done({ code: 0 });
       }),
     );
     sink.add(finished("a"));
     await sink.flush();
-    expect(seen).toEqual([true]);
+    expect(seen).toEqual([[true, undefined]]);
   });
 });

@@ -187,6 +187,15 @@ describe("a signal", () => {
     expect(JSON.parse(output)).toEqual({ sent: SPANS, failed: 0, pending: 0 });
   });
 
+  it("is heard once for all sinks of the process", async () => {
+    const agent = start({ spans: SPANS, end: "wait", second: true });
+    await agent.ready;
+    agent.process.kill("SIGTERM");
+    expect(await agent.ended).toMatchObject({ signal: "SIGTERM" });
+    expect(store.acceptedBy("ro-1/at-ro-1")).toEqual(names(SPANS));
+    expect(store.acceptedBy("ro-2/at-ro-2")).toEqual(names(SPANS, "t"));
+  });
+
   it("sent twice ends the process at once", async () => {
     store.answer = () => "hang";
     const agent = start({ spans: SPANS, end: "wait", timeoutMs: 600_000 });

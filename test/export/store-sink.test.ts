@@ -1,8 +1,10 @@
+import { context } from "@opentelemetry/api";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { AglError } from "../../src/errors.ts";
 import { createStoreSink } from "../../src/export/store-sink.ts";
 import { Agl } from "../../src/protocol/semconv.ts";
 import { setLate } from "../../src/trace/finished-span.ts";
+import { isSuppressed, registerContext } from "./active-context.ts";
 import { createFakeTime } from "./fake-time.ts";
 import { finished, many, names } from "./finished.ts";
 import { type FlakyStore, serveFlakyStore } from "./flaky-store.ts";
@@ -100,6 +102,26 @@ describe("a request", () => {
     sink.add(finished("b", "ro", { [Agl.AttemptId]: undefined }));
     expect(await sink.flush()).toEqual({ sent: 0, failed: 0, pending: 0 });
     expect(store.requests).toEqual([]);
+  });
+});
+
+describe("tracing of the export itself", () => {
+  afterEach(() => context.disable());
+
+  it("is suppressed, and the app's context is not there", async () => {
+    const appKey = Symbol("app");
+    registerContext(appKey);
+    const seen: unknown[] = [];
+    const sink = createStoreSink({
+      url: store.url,
+      fetch: (input, init) => {
+        seen.push([isSuppressed(), context.active().getValue(appKey)]);
+        return globalThis.fetch(input, init);
+      },
+    });
+    sink.add(finished("a"));
+    await sink.flush();
+    expect(seen).toEqual([[true, undefined]]);
   });
 });
 
@@ -270,6 +292,41 @@ describe("shutdown", () => {
     await time.pass(2_000);
     expect(await done).toEqual({ sent: 0, failed: 3, pending: 0 });
     expect(time.waiting()).toEqual([]);
+  });
+});
+
+describe("an interruption", () => {
+  it("ends requests and starts none, until somebody flushes or adds", async () => {
+    const time = createFakeTime();
+    store.answer = () => "hang";
+    const sink = createStoreSink({ url: store.url, ...time, requestTimeoutMs: 600_000 });
+    for (const span of many(3)) sink.add(span);
+    time.hanging = true;
+    void sink.flush({ timeoutMs: 1_000 });
+    await store.came(1);
+    sink.interrupt();
+    time.hanging = false;
+    await time.pass(60_000);
+    expect(store.requests).toHaveLength(1);
+    store.answer = () => undefined;
+    sink.add(finished("more"));
+    await time.pass(60_000);
+    expect(store.accepted).toEqual([...names(3), "more"]);
+    sink.interrupt();
+    sink.add(finished("last"));
+    sink.interrupt();
+    expect(await sink.flush()).toEqual({ sent: 5, failed: 0, pending: 0 });
+  });
+
+  it("holds even where it comes before the request", async () => {
+    const time = createFakeTime();
+    const sink = createStoreSink({ url: store.url, ...time });
+    sink.add(finished("a"));
+    void sink.flush({ timeoutMs: 1_000 });
+    sink.interrupt();
+    await time.pass(60_000);
+    expect(store.requests).toEqual([]);
+    expect(sink.pending).toBe(1);
   });
 });
 
