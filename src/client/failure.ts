@@ -4,6 +4,7 @@
  * @module
  */
 import { AglError, type AglErrorCode } from "../errors.ts";
+import { parseRetryAfter } from "../internal/retry-after.ts";
 
 /** A request that did not give an answer to use. */
 export interface Failure {
@@ -51,17 +52,6 @@ const PYTHON_FAULTS: ReadonlySet<string> = new Set([
   "ResponseValidationError",
 ]);
 
-/** Milliseconds that `Retry-After` (seconds or an HTTP date) asks to wait. */
-function retryAfterOf(headers: Headers): number | undefined {
-  const header = headers.get("retry-after");
-  if (header === null) return undefined;
-  if (/^\s*\d+(\.\d+)?\s*$/.test(header)) return Number(header) * 1_000;
-  // The server's own clock, where it tells it: the two machines need not agree.
-  const from = Date.parse(headers.get("date") ?? "");
-  const wait = Date.parse(header) - (Number.isNaN(from) ? Date.now() : from);
-  return Number.isNaN(wait) ? undefined : Math.max(0, wait);
-}
-
 /** The error body as far as it can be read: FastAPI's `detail` (text or a list of faults), else the text itself. */
 function detailOf(text: string): { detail: string; json: Record<string, unknown> | undefined } {
   try {
@@ -102,7 +92,12 @@ function isUnknownRoute(status: number, detail: string, json: unknown): boolean 
 /** The failure that an HTTP answer with a status other than 2xx stands for. */
 export function failureOfResponse(request: string, response: Response, text: string): Failure {
   const { status } = response;
-  const retryAfterMs = retryAfterOf(response.headers);
+  // A date is measured on the server's own clock, where it tells it: the two machines need not agree.
+  const serverNow = Date.parse(response.headers.get("date") ?? "");
+  const retryAfterMs = parseRetryAfter(
+    response.headers.get("retry-after"),
+    Number.isNaN(serverNow) ? Date.now() : serverNow,
+  );
   const { detail, json } = detailOf(text);
   const fault = status === 500 ? pythonFault(json) : undefined;
   if (fault !== undefined) {

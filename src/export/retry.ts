@@ -33,17 +33,6 @@ export function retryDelay(
   return Math.max(MIN_DELAY_MS, Math.round(random() * bound));
 }
 
-/** Milliseconds that a `Retry-After` header asks for: seconds, or a date. Undefined where it says nothing usable. */
-export function parseRetryAfter(value: string | null, now: number): number | undefined {
-  if (value === null) return undefined;
-  const text = value.trim();
-  if (/^\d+(\.\d+)?$/.test(text)) return Number(text) * 1000;
-  // Date.parse takes things like "-1" for a year.
-  if (!/^[A-Za-z]{3,}/.test(text)) return undefined;
-  const date = Date.parse(text);
-  return Number.isNaN(date) ? undefined : Math.max(0, date - now);
-}
-
 /** What an HTTP status means for what was sent. */
 export type StatusMeaning = "accepted" | "refused" | "busy" | "faulty" | "misconfigured";
 

@@ -5,8 +5,9 @@
  */
 import { context, createContextKey, ROOT_CONTEXT } from "@opentelemetry/api";
 import { ProtobufTraceSerializer } from "@opentelemetry/otlp-transformer";
+import { parseRetryAfter } from "../internal/retry-after.ts";
 import { gzip } from "./gzip.ts";
-import { parseRetryAfter, statusMeaning } from "./retry.ts";
+import { statusMeaning } from "./retry.ts";
 import type { SetTimer } from "./timer.ts";
 
 /** Arrived; the server turned `rejected` spans down for the reason in `message`. */

@@ -50,7 +50,6 @@ export const python = {
   /** `TracerTraceToTriplet(**options)` over the spans of the rollout's latest attempt. */
   triplets: (url: string, rollout_id: string, options: object = {}) =>
     call<Triplet[]>("triplets", { url, rollout_id, options }),
-  proxyTriplets: (url: string, rollout_id: string) => call<Triplet[]>("proxy_triplets", { url, rollout_id }),
   /** `TraceToMessages()` over the spans of the rollout's latest attempt. */
   messages: (url: string, rollout_id: string) =>
     call<{ messages: JsonObject[]; tools: JsonObject[] | null }[]>("messages", { url, rollout_id }),

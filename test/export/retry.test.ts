@@ -1,5 +1,6 @@
 import { expect, it } from "vitest";
-import { parseRetryAfter, retryDelay, statusMeaning } from "../../src/export/retry.ts";
+import { retryDelay, statusMeaning } from "../../src/export/retry.ts";
+import { parseRetryAfter } from "../../src/internal/retry-after.ts";
 
 const limits = { firstDelayMs: 250, maxDelayMs: 30_000, maxRetryAfterMs: 120_000 };
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import Any, Dict
 
 import agentlightning as agl
-from agentlightning.types import Span
 
 
 class ScalarAgent(agl.LitAgent[Dict[str, Any]]):

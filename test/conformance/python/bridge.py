@@ -20,7 +20,7 @@ from pydantic import BaseModel, TypeAdapter
 
 import agentlightning as agl
 from agentlightning.adapter.messages import TraceToMessages
-from agentlightning.adapter.triplet import LlmProxyTraceToTriplet, TracerTraceToTriplet, TraceTree
+from agentlightning.adapter.triplet import TracerTraceToTriplet, TraceTree
 from agentlightning.emitter.reward import find_final_reward, get_rewards_from_span
 from agentlightning.runner.agent import LitAgentRunner
 from agentlightning.store.client_server import LightningStoreClient, LightningStoreServer
@@ -106,10 +106,6 @@ async def triplets(url: str, rollout_id: str, options: Dict[str, Any]) -> Any:
     return plain(TracerTraceToTriplet(**options).adapt(await spans_of(url, rollout_id)))
 
 
-async def proxy_triplets(url: str, rollout_id: str) -> Any:
-    return plain(LlmProxyTraceToTriplet().adapt(await spans_of(url, rollout_id)))
-
-
 async def messages(url: str, rollout_id: str) -> Any:
     return plain(TraceToMessages().adapt(await spans_of(url, rollout_id)))
 
@@ -155,7 +151,6 @@ OPERATIONS: Dict[str, Callable[..., Awaitable[Any]]] = {
         client_call,
         client_methods,
         triplets,
-        proxy_triplets,
         messages,
         tree,
         rewards,
