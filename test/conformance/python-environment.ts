@@ -14,9 +14,10 @@ import { promisify } from "node:util";
 const run = promisify(execFile);
 const ROOT = fileURLToPath(new URL("../../", import.meta.url));
 const REQUIREMENTS = fileURLToPath(new URL("./requirements.txt", import.meta.url));
-const CANDIDATES = ["python3.12", "python3.11", "python3.13", "python3.10", "python3"];
+/** The requirements were resolved with 3.11; later versions need no other packages. */
+const CANDIDATES = ["python3.11", "python3.12", "python3.13", "python3"];
 
-/** The program of the first Python from 3.10 on that can make virtual environments. */
+/** The program of the first Python from 3.11 on that can make virtual environments. */
 async function findPython(): Promise<string> {
   const seen: string[] = [];
   for (const name of CANDIDATES) {
@@ -25,13 +26,13 @@ async function findPython(): Promise<string> {
       const { stdout } = await run(name, ["-c", probe]);
       const [major, minor] = stdout.trim().split(".").map(Number);
       seen.push(`${name} is ${stdout.trim()}`);
-      if (major === 3 && minor !== undefined && minor >= 10) return name;
+      if (major === 3 && minor !== undefined && minor >= 11) return name;
     } catch {
       // Not there, or there without venv.
     }
   }
   throw new Error(
-    `The conformance tests need Python 3.10 or later with the venv module on the PATH (found: ${seen.join(", ") || "none"}). ` +
+    `The conformance tests need Python 3.11 or later with the venv module on the PATH (found: ${seen.join(", ") || "none"}). ` +
       "Install one, or name an environment that has the requirements in AGL_CONFORMANCE_VENV.",
   );
 }
