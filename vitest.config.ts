@@ -8,5 +8,6 @@ export default defineConfig({
     testTimeout: 60_000,
     hookTimeout: 60_000,
     pool: "forks",
+    typecheck: { tsconfig: "test/types/tsconfig.json", include: ["test/types/**/*.test-d.ts"] },
   },
 });

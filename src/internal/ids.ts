@@ -4,9 +4,6 @@
  * @module
  */
 
-/** Fills an array with random bytes; `crypto.getRandomValues` by default. */
-export type RandomBytes = (bytes: Uint8Array) => Uint8Array;
-
 const HEX: readonly string[] = Array.from({ length: 256 }, (_, i) => i.toString(16).padStart(2, "0"));
 // One system call fills many ids: asking for 8 bytes at a time costs more than the rest of a span's start.
 const POOL = new Uint8Array(2048);
