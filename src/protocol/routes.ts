@@ -5,9 +5,6 @@
  */
 import type { SchemaName } from "./schemas.ts";
 
-/** Where every route of the store's own contract starts. */
-export const STORE_PREFIX = "/v1/agl";
-
 /** One operation of the contract. */
 export interface Route {
   method: "GET" | "POST";
