@@ -4,6 +4,7 @@
  * @module
  */
 import { diag } from "@opentelemetry/api";
+import { instrumentLangChain, isLangChain } from "./langchain/install.ts";
 import { instrumentOpenAI, isOpenAIClient } from "./openai/client.ts";
 import type { OpenAIOptions } from "./openai/settings.ts";
 
@@ -22,6 +23,7 @@ const VENDORS: readonly Vendor[] = [
     is: isOpenAIClient,
     instrument: (value, options) => instrumentOpenAI(value as Record<PropertyKey, unknown>, options),
   },
+  { is: isLangChain, instrument: instrumentLangChain },
 ];
 
 const warned = new WeakSet<object>();

@@ -9,7 +9,7 @@ import { resourceFromAttributes } from "@opentelemetry/resources";
 import { type ReadableSpan, SamplingDecision, TracerProvider } from "@opentelemetry/sdk-trace";
 import { randomHex } from "../internal/ids.ts";
 import { ownGlobal } from "../internal/own-global.ts";
-import { AGENT_NAME, Agl, GenAi } from "../protocol/semconv.ts";
+import { AGENT_NAME, Agl, GenAi, SpanName } from "../protocol/semconv.ts";
 import { now } from "./clock.ts";
 import { type FinishedSpan, setLate } from "./finished-span.ts";
 import type { OpenSpan, SpanEnd, SpanStart } from "./open-span.ts";
@@ -129,16 +129,26 @@ export function startSpan(start: SpanStart): OpenSpan | undefined {
   const open = new RecordedSpan(span, start.name, rollout, agent);
   if (start.attributes !== undefined) open.setAttributes(start.attributes);
   (rollout?.open ?? destinations.open).add(open);
+  if (start.name === SpanName.ModelCall) {
+    for (let inner = scope?.inner; inner !== undefined; inner = inner.outer) inner.calls++;
+  }
   return open;
 }
 
-/** The OpenTelemetry context in which a child of `span` starts. */
+const contexts = new WeakMap<OpenSpan, Context>();
+
+/** The OpenTelemetry context in which the children of `span` start; made once, for a rollout has many. */
 function contextOf(span: OpenSpan): Context {
-  return trace.setSpanContext(ROOT_CONTEXT, {
-    traceId: span.traceId,
-    spanId: span.spanId,
-    traceFlags: TraceFlags.SAMPLED,
-  });
+  let context = contexts.get(span);
+  if (context === undefined) {
+    context = trace.setSpanContext(ROOT_CONTEXT, {
+      traceId: span.traceId,
+      spanId: span.spanId,
+      traceFlags: TraceFlags.SAMPLED,
+    });
+    contexts.set(span, context);
+  }
+  return context;
 }
 
 class RecordedSpan implements OpenSpan {

@@ -8,6 +8,13 @@ import { ownGlobal } from "../internal/own-global.ts";
 import type { OpenSpan } from "./open-span.ts";
 import type { RolloutScope } from "./rollout-scope.ts";
 
+/** Model calls recorded inside a call that an outer layer records itself only when no inner layer has. */
+export interface InnerCalls {
+  calls: number;
+  /** The same of the outer layer around it. */
+  readonly outer: InnerCalls | undefined;
+}
+
 /** An immutable place in the program. */
 export interface Scope {
   /** The rollout that the code works for. */
@@ -18,6 +25,8 @@ export interface Scope {
   readonly span: OpenSpan | undefined;
   /** True where an outer layer records model calls itself. */
   readonly suppressed: boolean;
+  /** Where an outer layer has the model calls inside counted. */
+  readonly inner?: InnerCalls | undefined;
 }
 
 interface Storage {
@@ -78,6 +87,7 @@ export function withScope<R>(changes: Partial<Scope>, fn: () => R): R {
       agent: "agent" in changes ? changes.agent : outer?.agent,
       span: "span" in changes ? changes.span : outer?.span,
       suppressed: changes.suppressed ?? outer?.suppressed ?? false,
+      inner: "inner" in changes ? changes.inner : outer?.inner,
     },
     fn,
   );

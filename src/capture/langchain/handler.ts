@@ -1,0 +1,150 @@
+/**
+ * The one callback handler, through which LangChain tells of its runs. LangChain awaits it, so that it runs where the
+ * run starts; it does nothing asynchronous and never throws.
+ *
+ * @module
+ */
+import { ownGlobal } from "../../internal/own-global.ts";
+import type { Outcome } from "../../protocol/semconv.ts";
+import { GenAi } from "../../protocol/semconv.ts";
+import type { SpanStart } from "../../trace/open-span.ts";
+import { startSpan } from "../../trace/recorder.ts";
+import { currentScope } from "../../trace/scope.ts";
+import { isObject } from "../openai/shape.ts";
+import { type ModelPlace, openModelRun } from "./model-run.ts";
+import {
+  chainStart,
+  isHidden,
+  type RunFacts,
+  retrieverStart,
+  toolResult,
+  toolRunStart,
+} from "./run-start.ts";
+import { closeRun, openRun, type Run, runOf, spanUnder } from "./runs.ts";
+
+/** A callback handler by LangChain's duck typing. */
+export type Handler = Readonly<Record<string, unknown>>;
+
+function createHandler(): Handler {
+  const own: Record<string, unknown> = {
+    name: "agentlightning",
+    // Else LangChain calls it later, from a queue that is pumped in another run's context.
+    awaitHandlers: true,
+    raiseError: false,
+    ignoreLLM: false,
+    ignoreChain: false,
+    ignoreAgent: false,
+    ignoreRetriever: false,
+    ignoreCustomEvent: true,
+    copy: () => own,
+  };
+  for (const [name, method] of Object.entries(METHODS)) {
+    own[name] = (...args: unknown[]): void => {
+      try {
+        method(...args);
+      } catch {
+        // The user's run goes on without its span.
+      }
+    };
+  }
+  return own;
+}
+
+const METHODS: Readonly<Record<string, (...args: unknown[]) => void>> = {
+  handleChainStart(serialized, _inputs, id, parentId, tags, metadata, _type, runName) {
+    const facts = factsOf(serialized, runName, tags, metadata, parentId);
+    const { start, named, agentName } = chainStart(facts);
+    begin(id, parentId, isHidden(tags) ? undefined : start, { parent: facts.parent, named, agentName });
+  },
+  handleToolStart(serialized, input, id, parentId, tags, metadata, runName, callId) {
+    const facts = factsOf(serialized, runName, tags, metadata, parentId);
+    begin(id, parentId, toolRunStart(facts, input, callId), inherit(facts.parent));
+  },
+  handleRetrieverStart(serialized, query, id, parentId, tags, metadata, runName) {
+    const facts = factsOf(serialized, runName, tags, metadata, parentId);
+    begin(id, parentId, retrieverStart(facts, query), inherit(facts.parent));
+  },
+  handleChatModelStart: startModel,
+  handleLLMStart: startModel,
+  handleChainEnd: (_outputs, id) => closeRun(id as string)?.span?.end(),
+  handleToolEnd(output, id) {
+    const span = closeRun(id as string)?.span;
+    span?.setAttribute(GenAi.ToolResult, toolResult(output));
+    span?.end();
+  },
+  handleRetrieverEnd(documents, id) {
+    const span = closeRun(id as string)?.span;
+    if (Array.isArray(documents)) span?.setAttribute("gen_ai.retrieval.document_count", documents.length);
+    span?.end();
+  },
+  handleLLMEnd: (result, id) => closeRun(id as string)?.model?.answered(result),
+  handleChainError: fail,
+  handleToolError: fail,
+  handleRetrieverError: fail,
+  handleLLMError(error, id) {
+    closeRun(id as string)?.model?.failed(outcomeOf(error), error);
+  },
+};
+
+/** The handler that every copy of this package shares. */
+export const handler: Handler = ownGlobal("langchain-handler", createHandler);
+
+function factsOf(
+  serialized: unknown,
+  runName: unknown,
+  tags: unknown,
+  metadata: unknown,
+  parentId: unknown,
+): RunFacts {
+  return { serialized, runName, tags, metadata, parent: runOf(parentId) };
+}
+
+function inherit(parent: Run | undefined): Pick<Run, "parent" | "named" | "agentName"> {
+  const named = parent?.named ?? currentScope()?.agent !== undefined;
+  return { parent, named, agentName: parent?.agentName };
+}
+
+function begin(
+  id: unknown,
+  parentId: unknown,
+  start: SpanStart | undefined,
+  about: Pick<Run, "parent" | "named" | "agentName">,
+): void {
+  const at = currentScope()?.span;
+  const span = start && startSpan({ ...start, parent: spanUnder(parentId) });
+  openRun(id as string, { ...about, span, at });
+}
+
+function startModel(...args: unknown[]): void {
+  const [llm, prompts, id, parentId, extra, , metadata] = args;
+  const runId = id as string;
+  const scope = currentScope();
+  if (scope?.suppressed === true) return;
+  const prompt: unknown = Array.isArray(prompts) ? prompts[0] : prompts;
+  const model = openModelRun({ llm, prompt, extra, metadata }, spanUnder(parentId), () => closeRun(runId));
+  const place = scope?.inner as ModelPlace | undefined;
+  if (place !== undefined && "run" in place) {
+    place.run ??= model;
+    model.place = place;
+  }
+  openRun(runId, { ...inherit(runOf(parentId)), span: undefined, at: scope?.span, model });
+}
+
+function fail(error: unknown, id: unknown): void {
+  const span = closeRun(id as string)?.span;
+  if (isObject(error) && error["is_bubble_up"] === true) {
+    // An interrupt, or a command for the graph around: how LangGraph steers, not a failure.
+    span?.setAttribute("langgraph.control", String(error["name"]));
+    span?.end();
+    return;
+  }
+  span?.end({ outcome: outcomeOf(error), error });
+}
+
+function outcomeOf(error: unknown): Outcome {
+  if (!isObject(error)) return "error";
+  const { name, message } = error;
+  const aborted =
+    name === "AbortError" || name === "ModelAbortError" || message === "Abort" || message === "Aborted";
+  return aborted ? "aborted" : "error";
+}
