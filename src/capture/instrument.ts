@@ -4,9 +4,13 @@
  * @module
  */
 import { diag } from "@opentelemetry/api";
-import { instrumentLangChain, isLangChain } from "./langchain/install.ts";
+import { isModel, isModule, isProvider } from "./ai-sdk/kinds.ts";
+import { instrumentModel } from "./ai-sdk/model.ts";
+import { instrumentModule } from "./ai-sdk/module.ts";
+import { instrumentProvider } from "./ai-sdk/provider.ts";
 import { instrumentOpenAI, isOpenAIClient } from "./openai/client.ts";
 import type { OpenAIOptions } from "./openai/settings.ts";
+import type { Loose } from "./openai/shape.ts";
 
 /** Options of {@link instrument}. */
 export type InstrumentOptions = OpenAIOptions;
@@ -14,23 +18,31 @@ export type InstrumentOptions = OpenAIOptions;
 /** How one vendor's objects are recognised and instrumented. */
 interface Vendor {
   readonly is: (value: object) => boolean;
-  /** Gives false when the object cannot be instrumented. */
-  readonly instrument: (value: object, options: InstrumentOptions) => boolean;
+  /** Gives the instrumented object, the same wherever that can be; undefined when it cannot be instrumented. */
+  readonly instrument: (value: Loose, options: InstrumentOptions) => object | undefined;
 }
 
 const VENDORS: readonly Vendor[] = [
   {
     is: isOpenAIClient,
-    instrument: (value, options) => instrumentOpenAI(value as Record<PropertyKey, unknown>, options),
+    instrument: (value, options) => (instrumentOpenAI(value, options) ? value : undefined),
   },
-  { is: isLangChain, instrument: instrumentLangChain },
+  { is: isModule, instrument: unlessOff(instrumentModule) },
+  { is: isModel, instrument: unlessOff(instrumentModel) },
+  { is: isProvider, instrument: unlessOff(instrumentProvider) },
 ];
+
+function unlessOff(instrument: Vendor["instrument"]): Vendor["instrument"] {
+  return (value, options) => (options.capture === false ? value : instrument(value, options));
+}
 
 const warned = new WeakSet<object>();
 
 /**
  * Makes the model calls of `x` visible as spans, in place: the object stays the same, of the same type, and works as
- * before. Takes an OpenAI client (openai 4.19 to 7, Azure and Bedrock clients, and any object with the same methods).
+ * before. Takes an OpenAI client (openai 4.19 to 7, Azure and Bedrock clients, and any object with the same methods) or
+ * a model of the Vercel AI SDK 5 to 7. Of that SDK it also takes a provider and the module `ai` itself, which cannot be
+ * changed in place: what it gives back for them is another object of the same type, and only its calls are recorded.
  * Instrumenting twice changes nothing. What is not recognised, or is frozen, is returned untouched, with one warning
  * in OpenTelemetry's diagnostic log. Never throws.
  *
@@ -50,7 +62,11 @@ export function instrument<T>(x: T, options: InstrumentOptions = {}): T {
     const vendor = VENDORS.find((candidate) => candidate.is(x));
     if (vendor === undefined)
       warnOnce(x, "is not a client that instrument() knows; its calls are not recorded");
-    else if (!vendor.instrument(x, options)) warnOnce(x, "is frozen; its calls are not recorded");
+    else {
+      const instrumented = vendor.instrument(x as Loose, options);
+      if (instrumented !== undefined) return instrumented as T;
+      warnOnce(x, "is frozen; its calls are not recorded");
+    }
   } catch (error) {
     warnOnce(x, `could not be instrumented (${String(error)}); its calls are not recorded`);
   }

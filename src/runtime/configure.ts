@@ -5,6 +5,7 @@
  */
 import { createLightningStoreClient, type LightningStoreClient } from "../client/client.ts";
 import { AglError } from "../errors.ts";
+import { listenToRegistry } from "../capture/ai-sdk/registry.ts";
 import { installExitHooks } from "../export/exit.ts";
 import { createExporterSink } from "../export/exporter-sink.ts";
 import { createFanOut } from "../export/fan-out.ts";
@@ -81,6 +82,7 @@ function build(options: ConfigureOptions): Runtime {
     store: storeSink === undefined ? undefined : (span) => storeSink.add(span),
     exporters: exporters === undefined ? undefined : (span) => exporters.add(span),
   });
+  if (storeSink !== undefined || exporters !== undefined) listenToRegistry();
   const sinks = [storeSink, exporters].filter((sink) => sink !== undefined);
   const removeExitHooks =
     sinks.length === 0 || options.exitHooks === false

@@ -1,0 +1,86 @@
+/**
+ * Sees the HTTP request of a model call. The AI SDK's providers call the global `fetch` at the time of the request;
+ * outside of a model call that is being recorded it is passed straight through.
+ *
+ * @module
+ */
+import { ownGlobal } from "../../internal/own-global.ts";
+import type { OpenSpan } from "../../trace/open-span.ts";
+import { currentScope } from "../../trace/scope.ts";
+import { isObject, type Loose } from "../openai/shape.ts";
+import { createEventReader } from "./sse.ts";
+import { tapped } from "./tapped-stream.ts";
+
+/** Receives what goes over the wire during one model call. */
+export interface WireListener {
+  /** A request is about to leave; gives the body to send. Called once a request. */
+  request(url: URL, body: string): string;
+  /** An event of the streamed answer; false when the user must not see it. */
+  event(value: Loose): boolean;
+}
+
+const listeners = ownGlobal("ai-sdk-wire", () => new WeakMap<OpenSpan, WireListener>());
+
+/** Has `listener` told of the requests that are sent while code runs in the scope of `span`. */
+export function listenToWire(span: OpenSpan, listener: WireListener): void {
+  tapGlobalFetch();
+  listeners.set(span, listener);
+}
+
+const TAPPED = Symbol.for("agentlightning.fetch");
+type Fetch = typeof globalThis.fetch;
+
+/** Runs when a model call starts: whoever has replaced `fetch` since the last one is inside again. */
+function tapGlobalFetch(): void {
+  const original = globalThis.fetch;
+  if (typeof original !== "function" || TAPPED in original) return;
+  const fetch = function (this: unknown, ...args: Parameters<Fetch>): ReturnType<Fetch> {
+    const span = currentScope()?.span;
+    const listener = span === undefined ? undefined : listeners.get(span);
+    if (listener === undefined) return Reflect.apply(original, this, args);
+    return send(original, this, args, listener);
+  };
+  Object.defineProperties(fetch, {
+    ...Object.getOwnPropertyDescriptors(original),
+    [TAPPED]: { value: original },
+  });
+  globalThis.fetch = fetch as Fetch;
+}
+
+function send(
+  original: Fetch,
+  self: unknown,
+  args: Parameters<Fetch>,
+  listener: WireListener,
+): ReturnType<Fetch> {
+  try {
+    const [input, init] = args;
+    if ((typeof input === "string" || input instanceof URL) && typeof init?.body === "string") {
+      const body = listener.request(new URL(input), init.body);
+      if (body !== init.body) args = [input, { ...init, body }];
+    }
+  } catch {
+    // A request that cannot be read is sent as it is.
+  }
+  const sent: ReturnType<Fetch> = Reflect.apply(original, self, args);
+  return sent.then((response) => {
+    listenToBody(response, listener);
+    return response;
+  });
+}
+
+/** The response stays the same object; its body is tapped when somebody takes it as a stream. */
+function listenToBody(response: Response, listener: WireListener): void {
+  if (!isObject(response) || response.headers.get("content-type")?.includes("text/event-stream") !== true)
+    return;
+  let body: ReadableStream<Uint8Array> | null | undefined;
+  const get = (): ReadableStream<Uint8Array> | null => {
+    if (body !== undefined) return body;
+    const own = Object.getOwnPropertyDescriptor(Response.prototype, "body")?.get?.call(response) ?? null;
+    if (own === null || own.locked) return own;
+    const { chunk, rest } = createEventReader((event) => listener.event(event));
+    body = tapped<Uint8Array>(own, { chunk, finished: rest, failed() {}, left() {} });
+    return body;
+  };
+  Reflect.defineProperty(response, "body", { get, configurable: true });
+}
