@@ -8,6 +8,7 @@ import { isModel, isModule, isProvider } from "./ai-sdk/kinds.ts";
 import { instrumentModel } from "./ai-sdk/model.ts";
 import { instrumentModule } from "./ai-sdk/module.ts";
 import { instrumentProvider } from "./ai-sdk/provider.ts";
+import { instrumentLangChain, isLangChain } from "./langchain/install.ts";
 import { instrumentOpenAI, isOpenAIClient } from "./openai/client.ts";
 import type { OpenAIOptions } from "./openai/settings.ts";
 import type { Loose } from "./openai/shape.ts";
@@ -26,6 +27,10 @@ const VENDORS: readonly Vendor[] = [
   {
     is: isOpenAIClient,
     instrument: (value, options) => (instrumentOpenAI(value, options) ? value : undefined),
+  },
+  {
+    is: isLangChain,
+    instrument: (value, options) => (instrumentLangChain(value, options) ? value : undefined),
   },
   { is: isModule, instrument: unlessOff(instrumentModule) },
   { is: isModel, instrument: unlessOff(instrumentModel) },
