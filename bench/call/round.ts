@@ -63,37 +63,39 @@ const CHUNKS = 400;
 const MEASURES: Record<string, Measure> = {
   call: {
     fetch: answering(),
-    units: 50,
-    calls: 50,
-    warmup: 100,
-    block: (client) => inSequence(client, SHORT, 50),
+    units: 200,
+    calls: 200,
+    warmup: 25,
+    block: (client) => inSequence(client, SHORT, 200),
   },
   atOnce: {
     fetch: answering(),
-    units: 64,
-    calls: 64,
-    warmup: 80,
+    units: 192,
+    calls: 192,
+    warmup: 25,
     async block(client) {
       const start = clock();
-      await Promise.all(Array.from({ length: 64 }, () => call(client, SHORT)));
+      for (let i = 0; i < 3; i++) {
+        await Promise.all(Array.from({ length: 64 }, () => call(client, SHORT)));
+      }
       return clock() - start;
     },
   },
   long: {
     fetch: answering(),
-    units: 6,
-    calls: 6,
-    warmup: 100,
-    block: (client) => inSequence(client, LONG, 6),
+    units: 20,
+    calls: 20,
+    warmup: 25,
+    block: (client) => inSequence(client, LONG, 20),
   },
   chunk: {
     fetch: streaming(CHUNKS),
-    units: CHUNKS * 2,
-    calls: 2,
-    warmup: 40,
+    units: CHUNKS * 5,
+    calls: 5,
+    warmup: 15,
     async block(client) {
       let time = 0;
-      for (let i = 0; i < 2; i++) {
+      for (let i = 0; i < 5; i++) {
         let start = 0;
         // From the first chunk on: what a stream costs once is not a cost of its chunks.
         for await (const _ of await stream(client)) if (start === 0) start = clock();
@@ -104,12 +106,12 @@ const MEASURES: Record<string, Measure> = {
   },
   firstChunk: {
     fetch: streaming(20),
-    units: 30,
-    calls: 30,
-    warmup: 60,
+    units: 100,
+    calls: 100,
+    warmup: 20,
     async block(client) {
       let time = 0;
-      for (let i = 0; i < 30; i++) {
+      for (let i = 0; i < 100; i++) {
         const start = clock();
         let first = true;
         for await (const _ of await stream(client)) {

@@ -1,5 +1,5 @@
 /**
- * Load on a store, as a program: `load.js <url> <seconds> <text|tokens>`. The requests are made before the clock runs, by this
+ * Load on a store, as a program: `load.js <url> <seconds> <text|tokens|cycles>`. The requests are made before the clock runs, by this
  * package's own recorder and exporter; then they are sent as fast as the store takes them.
  *
  * @module
@@ -10,10 +10,9 @@ import { answering, conversation } from "../call/model.ts";
 
 /** What a store did, per second. */
 export interface Rates {
-  spans: number;
-  /** Enqueued, claimed and finished. */
-  cycles: number;
-  /** Bytes of one span on the wire. */
+  /** Rollouts enqueued, claimed and finished; or spans. */
+  rate: number;
+  /** Bytes of one span on the wire; 0 for rollouts. */
   spanBytes: number;
 }
 
@@ -109,9 +108,12 @@ async function cycle(): Promise<number> {
   return claimed.length;
 }
 
-const bodies = await prepare();
-const spanBytes = (bodies[0] as Body).bytes.length / (CALLS + 1);
-const spans = await rate(UNDER_WAY, () => exportNext(bodies));
-const cycles = await rate(WORKERS, cycle);
-process.stdout.write(`${JSON.stringify({ spans, cycles, spanBytes } satisfies Rates)}\n`);
+async function measure(): Promise<Rates> {
+  if (kind === "cycles") return { rate: await rate(WORKERS, cycle), spanBytes: 0 };
+  const bodies = await prepare();
+  const spanBytes = (bodies[0] as Body).bytes.length / (CALLS + 1);
+  return { rate: await rate(UNDER_WAY, () => exportNext(bodies)), spanBytes };
+}
+
+process.stdout.write(`${JSON.stringify(await measure())}\n`);
 process.exit(0);
