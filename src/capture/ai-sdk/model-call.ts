@@ -13,6 +13,7 @@ import { OPERATIONS, type Operation } from "../openai/operations.ts";
 import { chatRequest, embeddingRequest } from "../openai/request-attributes.ts";
 import { isObject, type Loose, objectAt, toJson } from "../openai/shape.ts";
 import { askForTokens, isHosted } from "../openai/token-request.ts";
+import { type Discretion, discreet } from "./discretion.ts";
 import type { CallKind } from "./kinds.ts";
 import { readSpecEmbeddings, readSpecPart, readSpecResult } from "./spec-answer.ts";
 import { specBody } from "./spec-request.ts";
@@ -29,6 +30,7 @@ export interface ModelCallStart {
   tokenIds: "auto" | boolean;
   /** Name of the agent, when it is not the scope's. */
   agent?: string | undefined;
+  discretion?: Discretion;
 }
 
 const SPEC = {
@@ -79,7 +81,8 @@ class Recording {
   readonly #span: OpenSpan;
   readonly #call: ModelCall;
   readonly #opened: CallStart;
-  #wire: Operation | undefined = undefined;
+  #asked: Operation;
+  #answered: Operation;
   #streamed = false;
   #error: { error: unknown } | undefined = undefined;
   readonly #watch: StepWatch | undefined = stepWatchOf(currentScope()?.span);
@@ -97,6 +100,9 @@ class Recording {
       baseURL: undefined,
       hideUsage: false,
     };
+    this.#asked = operation;
+    this.#answered = operation;
+    this.#use(operation, operation);
     this.#call = openCall(this.#opened);
     listenToWire(span, {
       request: (url, body) => this.#request(url, body),
@@ -126,8 +132,7 @@ class Recording {
       }
       const body = objectAt(result, ["response", "body"]);
       const wire = body === undefined ? undefined : operationOf(body);
-      if (wire !== undefined) this.#opened.operation = { ...this.#opened.operation, whole: wire.whole };
-      else if (this.#wire !== undefined) this.#opened.operation = { ...this.#wire, whole: this.#spec.whole };
+      if (wire !== undefined) this.#use(this.#asked, wire);
       this.#call.answered(wire === undefined ? result : body);
     } catch {
       this.#call.finished();
@@ -135,8 +140,13 @@ class Recording {
     return result;
   }
 
-  get #spec(): Operation {
-    return this.#start.kind === "embed" ? SPEC_EMBEDDING : SPEC;
+  /** Says by which operation's rules the request and the answer are read. */
+  #use(asked: Operation, answered: Operation): void {
+    this.#asked = asked;
+    this.#answered = answered;
+    const { discretion } = this.#start;
+    const operation: Operation = { ...answered, request: asked.request, name: asked.name };
+    this.#opened.operation = discretion === undefined ? operation : discreet(operation, discretion);
   }
 
   #streamListener() {
@@ -168,23 +178,21 @@ class Recording {
     this.#opened.baseURL = url.origin;
     const wire = OPERATIONS.find(({ path }) => url.pathname.endsWith(`/${path.join("/")}`));
     if (wire === undefined) return body;
-    this.#wire = wire;
     const extended = this.#wantsTokens(url) ? withTokens(wire, body) : undefined;
     this.#hideUsage = extended?.hideUsage === true;
     const sent = extended?.json ?? body;
     // Of embeddings the texts are not recorded, which may be megabytes.
     this.#call.sentBody = wire.keepsBody ? sent : toJson({ ...JSON.parse(sent), input: undefined });
-    this.#opened.operation = { ...this.#opened.operation, request: wire.request, name: wire.name };
+    this.#use(wire, this.#answered);
     return sent;
   }
 
   /** Records an event of the answer; the usage that only we have asked for is not handed on. */
   #event(value: Loose): boolean {
-    const wire = this.#wire;
-    if (wire === undefined) return true;
+    if (!OPERATIONS.includes(this.#asked)) return true;
     if (!this.#streamed) {
       this.#streamed = true;
-      this.#opened.operation = wire;
+      this.#use(this.#asked, this.#asked);
     }
     this.#call.chunk(value);
     const { choices, usage } = value;

@@ -11,6 +11,7 @@ import { now, type Timestamp } from "../../trace/clock.ts";
 import type { OpenSpan } from "../../trace/open-span.ts";
 import { withScope } from "../../trace/scope.ts";
 import { isObject, type Loose, objectAt } from "../openai/shape.ts";
+import { discretionOf } from "./discretion.ts";
 import { callModel } from "./model-call.ts";
 import { startTool } from "./tools.ts";
 
@@ -41,10 +42,9 @@ function createIntegration() {
     executeLanguageModelCall(event: Executed): unknown {
       const { execute, functionId, modelId } = event;
       const agent = typeof functionId === "string" ? functionId : undefined;
-      return callModel(
-        { kind: "language", params: paramsOf(event), modelId, tokenIds: "auto", agent },
-        execute,
-      );
+      const params = paramsOf(event);
+      const discretion = discretionOf(event);
+      return callModel({ kind: "language", params, modelId, tokenIds: "auto", agent, discretion }, execute);
     },
 
     async executeTool(event: Executed): Promise<unknown> {
@@ -53,7 +53,8 @@ function createIntegration() {
       const toolCallId = event["toolCallId"] ?? call?.["toolCallId"];
       const agent = typeof functionId === "string" ? functionId : undefined;
       const name = String(call?.["toolName"] ?? "tool");
-      const span = startTool(name, call?.["input"], toolCallId, agent);
+      const input = discretionOf(event).inputs ? undefined : call?.["input"];
+      const span = startTool(name, input, toolCallId, agent);
       if (span === undefined) return execute();
       const open: OpenTool = { span, endTime: undefined };
       const key = keyOf(event, toolCallId);
@@ -82,7 +83,7 @@ function createIntegration() {
       if (open === undefined) return;
       tools.delete(key);
       const output = objectAt(event, ["toolOutput"]);
-      if (output !== undefined && "output" in output) {
+      if (output !== undefined && "output" in output && !discretionOf(event).outputs) {
         open.span.setAttribute(GenAi.ToolResult, safeJson(output["output"]));
       }
       open.span.end({ outcome: "ok", endTime: open.endTime ?? now() });
