@@ -5,6 +5,7 @@
  */
 import type { SpanAttributes, SpanEvent, SpanLink, SpanResource, SpanStatus } from "../../protocol/span.ts";
 import { type RawValue, setAttribute, setOwn } from "./attribute.ts";
+import { readName } from "./name.ts";
 import { type Budget, type SpanVisitor, secondsOf, spanId, spend, statusCode, traceId } from "./otlp-span.ts";
 import {
   type Cursor,
@@ -207,7 +208,7 @@ function readAttribute(cursor: Cursor, budget: Budget, attributes: SpanAttribute
   let value: RawValue = null;
   while (cursor.at < cursor.end) {
     const tag = readTag(cursor);
-    if (tag === 0x0a) key = readText(cursor);
+    if (tag === 0x0a) key = readName(cursor);
     else if (tag === 0x12) value = readValue(cursor, budget);
     else skip(cursor, tag);
   }
@@ -300,7 +301,7 @@ function readMap(cursor: Cursor, budget: Budget): { [key: string]: RawValue } {
       let value: RawValue = null;
       while (cursor.at < cursor.end) {
         const field = readTag(cursor);
-        if (field === 0x0a) key = readText(cursor);
+        if (field === 0x0a) key = readName(cursor);
         else if (field === 0x12) value = readValue(cursor, budget);
         else skip(cursor, field);
       }

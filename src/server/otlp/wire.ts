@@ -35,6 +35,14 @@ export function malformed(what: string): AglError {
 export function readVarint(cursor: Cursor): void {
   const { bytes, end } = cursor;
   let at = cursor.at;
+  // Most numbers are lengths and take one byte.
+  const first = at < end ? (bytes[at] as number) : 0x80;
+  if (first < 0x80) {
+    cursor.at = at + 1;
+    cursor.low = first;
+    cursor.high = 0;
+    return;
+  }
   let low = 0;
   let high = 0;
   for (let i = 0; i < 10; i++) {
