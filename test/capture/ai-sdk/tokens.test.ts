@@ -1,4 +1,4 @@
-import { createOpenAI } from "ai-openai-v6";
+import { createOpenAI } from "@ai-sdk/openai";
 import { afterEach, describe, expect, test } from "vitest";
 import { instrument } from "../../../src/capture/instrument.ts";
 import { Agl, Tokens } from "../../../src/protocol/semconv.ts";

@@ -17,13 +17,18 @@ export interface Version {
   load(): Promise<{ ai: AnyModule; createProvider: (options: object) => AnyModule }>;
 }
 
+type Load = () => Promise<AnyModule>;
+
+const PACKAGES: ReadonlyArray<readonly [major: number, ai: Load, provider: Load]> = [
+  [5, () => import("ai-v5"), () => import("ai-compatible-v5")],
+  [6, () => import("ai"), () => import("@ai-sdk/openai-compatible")],
+  [7, () => import("ai-v7"), () => import("ai-compatible-v7")],
+];
+
 /** 5.0.277, 6.0.326 and 7.0.173. */
-export const VERSIONS: readonly Version[] = [5, 6, 7].map((major) => ({
+export const VERSIONS: readonly Version[] = PACKAGES.map(([major, ai, provider]) => ({
   major,
-  load: async () => ({
-    ai: await import(`ai-v${major}`),
-    createProvider: (await import(`ai-compatible-v${major}`)).createOpenAICompatible,
-  }),
+  load: async () => ({ ai: await ai(), createProvider: (await provider()).createOpenAICompatible }),
 }));
 
 /** Name of the class of agents that run tools in a loop. */
