@@ -38,6 +38,7 @@ export async function reportCalls(file: string, print: (text: string) => void): 
   const loader = await installWrappers(print);
   const lines: string[][] = [];
   const processor: string[][] = [];
+  const noise: Record<string, number> = {};
   let scale = 1;
   for (const { title, measure, variant, target, rounds } of ROWS) {
     const others = loader === undefined || variant === "outside" ? [] : WRAPPERS;
@@ -45,7 +46,10 @@ export async function reportCalls(file: string, print: (text: string) => void): 
     const [bare, again, own, ...rest] = taken;
     if (bare === undefined || again === undefined || own === undefined) return;
     if (lines.length === 0) scale = Math.max(1, bare.wall / BARE_CALL);
-    const limit = target === undefined ? Math.max(Math.abs(again.added), bare.wall / 50) : target * scale;
+    // What two runs of the same thing differ by.
+    const apart = Math.max(noise[measure] ?? 0, Math.abs(again.added));
+    noise[measure] = apart;
+    const limit = target === undefined ? apart : target * scale;
     lines.push([
       title,
       figure(bare.wall),

@@ -89,12 +89,16 @@ const ours: Make = async () => {
 /** Instrumented, but never inside a rollout. */
 const outside: Make = async (load) => ({ ...(await ours(load)), inside: (fn) => fn() });
 
-interface OtelPieces {
-  wrap(OpenAIClass: typeof OpenAI, provider: unknown): void;
+interface OtelInstrumentation {
+  manuallyInstrument(target: unknown): void;
+  setTracerProvider(provider: unknown): void;
 }
 
 /** An instrumentation for OpenTelemetry's own SDK, with its batch processor, in the context of an open span. */
-async function withOtel(load: Load, pieces: OtelPieces): Promise<Variant> {
+async function withOtel(load: Load, module: string): Promise<Variant> {
+  const { OpenAIInstrumentation } = await load<{ OpenAIInstrumentation: new () => OtelInstrumentation }>(
+    module,
+  );
   const { OpenAI: Class } = await load<{ OpenAI: typeof OpenAI }>("openai");
   const api = await load<typeof import("@opentelemetry/api")>("@opentelemetry/api");
   const sdk = await load<{
@@ -130,7 +134,9 @@ async function withOtel(load: Load, pieces: OtelPieces): Promise<Variant> {
   });
   api.trace.setGlobalTracerProvider(provider);
   api.context.setGlobalContextManager(new hooks.AsyncLocalStorageContextManager().enable());
-  pieces.wrap(Class, provider);
+  const instrumentation = new OpenAIInstrumentation();
+  instrumentation.setTracerProvider(provider);
+  instrumentation.manuallyInstrument(Class);
   const tracer = provider.getTracer("bench");
   return {
     client: (fetch) => new Class(options(fetch)),
@@ -147,69 +153,12 @@ async function withOtel(load: Load, pieces: OtelPieces): Promise<Variant> {
   };
 }
 
-interface OtelInstrumentation {
-  manuallyInstrument(target: unknown): void;
-  setTracerProvider(provider: unknown): void;
-}
-type OtelInstrumentationClass = new (options?: object) => OtelInstrumentation;
+const openinference: Make = (load) => withOtel(load, "@arizeai/openinference-instrumentation-openai");
 
-const openinference: Make = async (load) => {
-  const { OpenAIInstrumentation } = await load<{ OpenAIInstrumentation: OtelInstrumentationClass }>(
-    "@arizeai/openinference-instrumentation-openai",
-  );
-  return withOtel(load, {
-    wrap(Class, provider) {
-      const instrumentation = new OpenAIInstrumentation();
-      instrumentation.setTracerProvider(provider);
-      instrumentation.manuallyInstrument(Class);
-    },
-  });
-};
-
-const traceloop: Make = async (load) => {
-  const { OpenAIInstrumentation } = await load<{ OpenAIInstrumentation: OtelInstrumentationClass }>(
-    "@traceloop/instrumentation-openai",
-  );
-  return withOtel(load, {
-    wrap(Class, provider) {
-      const instrumentation = new OpenAIInstrumentation();
-      instrumentation.setTracerProvider(provider);
-      instrumentation.manuallyInstrument(Class);
-    },
-  });
-};
-
-const langsmith: Make = async (load) => {
-  const { OpenAI: Class } = await load<{ OpenAI: typeof OpenAI }>("openai");
-  const wrappers = await load<{ wrapOpenAI(client: OpenAI, config: object): OpenAI }>("langsmith/wrappers");
-  const { traceable } = await load<{
-    traceable<R>(fn: () => Promise<R>, config: object): () => Promise<R>;
-  }>("langsmith/traceable");
-  const { Client } = await load<{
-    Client: new (options: object) => { awaitPendingTraceBatches(): Promise<void> };
-  }>("langsmith");
-  const client = new Client({
-    apiKey: "none",
-    apiUrl: "http://store",
-    fetchImplementation: async (_url: unknown, init?: { body?: unknown }) => {
-      const body = init?.body;
-      if (body instanceof ReadableStream) for await (const _ of body as unknown as AsyncIterable<unknown>);
-      return Response.json({ batch_ingest_config: { use_multipart_endpoint: true, size_limit: 100 } });
-    },
-  });
-  return {
-    client: (fetch) => wrappers.wrapOpenAI(new Class(options(fetch)), { client, tracingEnabled: true }),
-    inside: (fn) => traceable(fn, { name: "rollout", client, tracingEnabled: true })(),
-    drain: () => client.awaitPendingTraceBatches(),
-    delivered: () => undefined,
-  };
-};
+const traceloop: Make = (load) => withOtel(load, "@traceloop/instrumentation-openai");
 
 /** All variants by name. */
-export const VARIANTS = { bare, ours, outside, openinference, traceloop, langsmith } satisfies Record<
-  string,
-  Make
->;
+export const VARIANTS = { bare, ours, outside, openinference, traceloop } satisfies Record<string, Make>;
 
 /** Name of a variant. */
 export type VariantName = keyof typeof VARIANTS;

@@ -19,7 +19,6 @@ const DEPENDENCIES = {
   "@opentelemetry/otlp-transformer": "0.223.1",
   "@opentelemetry/sdk-trace-base": "2.12.1",
   "@traceloop/instrumentation-openai": "0.27.0",
-  langsmith: "0.12.0",
 };
 
 /** Loads a module as a file of the wrappers' folder would. */
