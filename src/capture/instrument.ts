@@ -45,7 +45,8 @@ const warned = new WeakSet<object>();
 
 /**
  * Makes the model calls of `x` visible as spans, in place: the object stays the same, of the same type, and works as
- * before. Takes an OpenAI client (openai 4.19 to 7, Azure and Bedrock clients, and any object with the same methods) or
+ * before. Takes an OpenAI client (openai 4.19 to 7, Azure and Bedrock clients, and any object with the same methods), a
+ * chat model of LangChain's or its class, by which all of LangChain and LangGraph is seen, LangChain's callback manager, or
  * a model of the Vercel AI SDK 5 to 7. Of that SDK it also takes a provider and the module `ai` itself, which cannot be
  * changed in place: what it gives back for them is another object of the same type, and only its calls are recorded.
  * Instrumenting twice changes nothing. What is not recognised, or is frozen, is returned untouched, with one warning

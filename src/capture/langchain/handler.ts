@@ -15,6 +15,7 @@ import { type ModelPlace, openModelRun } from "./model-run.ts";
 import {
   chainStart,
   isHidden,
+  isNamed,
   type RunFacts,
   retrieverStart,
   toolResult,
@@ -54,15 +55,15 @@ const METHODS: Readonly<Record<string, (...args: unknown[]) => void>> = {
   handleChainStart(serialized, _inputs, id, parentId, tags, metadata, _type, runName) {
     const facts = factsOf(serialized, runName, tags, metadata, parentId);
     const { start, named, agentName } = chainStart(facts);
-    begin(id, parentId, isHidden(tags) ? undefined : start, { parent: facts.parent, named, agentName });
+    begin(id, facts, isHidden(tags) ? undefined : start, { named, agentName });
   },
   handleToolStart(serialized, input, id, parentId, tags, metadata, runName, callId) {
     const facts = factsOf(serialized, runName, tags, metadata, parentId);
-    begin(id, parentId, toolRunStart(facts, input, callId), inherit(facts.parent));
+    begin(id, facts, toolRunStart(facts, input, callId));
   },
   handleRetrieverStart(serialized, query, id, parentId, tags, metadata, runName) {
     const facts = factsOf(serialized, runName, tags, metadata, parentId);
-    begin(id, parentId, retrieverStart(facts, query), inherit(facts.parent));
+    begin(id, facts, retrieverStart(facts, query));
   },
   handleChatModelStart: startModel,
   handleLLMStart: startModel,
@@ -96,23 +97,22 @@ function factsOf(
   metadata: unknown,
   parentId: unknown,
 ): RunFacts {
-  return { serialized, runName, tags, metadata, parent: runOf(parentId) };
-}
-
-function inherit(parent: Run | undefined): Pick<Run, "parent" | "named" | "agentName"> {
-  const named = parent?.named ?? currentScope()?.agent !== undefined;
-  return { parent, named, agentName: parent?.agentName };
+  return { serialized, runName, tags, metadata, parent: runOf(parentId), under: spanUnder(parentId) };
 }
 
 function begin(
   id: unknown,
-  parentId: unknown,
+  facts: RunFacts,
   start: SpanStart | undefined,
-  about: Pick<Run, "parent" | "named" | "agentName">,
+  names: Pick<Run, "named" | "agentName"> = inherited(facts),
 ): void {
-  const at = currentScope()?.span;
-  const span = start && startSpan({ ...start, parent: spanUnder(parentId) });
-  openRun(id as string, { ...about, span, at });
+  const { parent, under } = facts;
+  const span = start && startSpan({ ...start, parent: under });
+  openRun(id as string, { ...names, parent, span, at: currentScope()?.span });
+}
+
+function inherited(facts: Pick<RunFacts, "parent" | "under">): Pick<Run, "named" | "agentName"> {
+  return { named: isNamed(facts), agentName: facts.parent?.agentName };
 }
 
 function startModel(...args: unknown[]): void {
@@ -121,13 +121,15 @@ function startModel(...args: unknown[]): void {
   const scope = currentScope();
   if (scope?.suppressed === true) return;
   const prompt: unknown = Array.isArray(prompts) ? prompts[0] : prompts;
-  const model = openModelRun({ llm, prompt, extra, metadata }, spanUnder(parentId), () => closeRun(runId));
+  const parent = runOf(parentId);
+  const under = spanUnder(parentId);
+  const model = openModelRun({ llm, prompt, extra, metadata }, under, () => closeRun(runId));
   const place = scope?.inner as ModelPlace | undefined;
   if (place !== undefined && "run" in place) {
     place.run ??= model;
     model.place = place;
   }
-  openRun(runId, { ...inherit(runOf(parentId)), span: undefined, at: scope?.span, model });
+  openRun(runId, { ...inherited({ parent, under }), parent, span: undefined, at: scope?.span, model });
 }
 
 function fail(error: unknown, id: unknown): void {

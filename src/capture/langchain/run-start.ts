@@ -5,10 +5,10 @@
  */
 import { safeJson } from "../../internal/safe-json.ts";
 import { GenAi } from "../../protocol/semconv.ts";
-import type { SpanStart } from "../../trace/open-span.ts";
+import type { OpenSpan, SpanStart } from "../../trace/open-span.ts";
 import { currentScope } from "../../trace/scope.ts";
 import { className, field } from "./model-request.ts";
-import type { Run } from "./runs.ts";
+import { isRunSpan, type Run } from "./runs.ts";
 
 /** The attribute in which upstream's readers find the agent's name of a LangGraph node. */
 export const CHAIN_TYPE = "langchain.chain.type";
@@ -20,6 +20,8 @@ export interface RunFacts {
   readonly tags: unknown;
   readonly metadata: unknown;
   readonly parent: Run | undefined;
+  /** The span that the run's will be a child of. */
+  readonly under: OpenSpan | undefined;
 }
 
 /** A run's span, and what its children have to know. */
@@ -47,7 +49,7 @@ export function chainStart(facts: RunFacts): NamedStart {
   if (agentName !== undefined && agentName !== parent?.agentName) {
     return { start: agentStart(agentName), named: true, agentName };
   }
-  const named = parent === undefined ? currentScope()?.agent !== undefined : parent.named;
+  const named = isNamed(facts);
   const inherited = { named, agentName };
   if (isNode(facts, name)) {
     const attributes = { [CHAIN_TYPE]: name };
@@ -59,6 +61,12 @@ export function chainStart(facts: RunFacts): NamedStart {
     return { ...inherited, start: { name: `graph ${name}`, attributes: { [CHAIN_TYPE]: name } } };
   }
   return { ...inherited, start: { name: `chain ${name}` } };
+}
+
+/** True when the program has named the agent: around the outermost run, or inside the run around this one. */
+export function isNamed({ parent, under }: Pick<RunFacts, "parent" | "under">): boolean {
+  if (parent === undefined) return currentScope()?.agent !== undefined;
+  return parent.named || (under?.agent !== undefined && !isRunSpan(under));
 }
 
 function agentStart(name: string): SpanStart {

@@ -60,6 +60,11 @@ export function openRuns(): number {
   return runs.open.size;
 }
 
+/** True for a span that stands for a run, false for one that the program has opened. */
+export function isRunSpan(span: OpenSpan): boolean {
+  return runs.spans.has(span);
+}
+
 /** The id of the run that LangChain's callbacks belong to. */
 export function parentRunId(callbacks: unknown): unknown {
   return (callbacks as { _parentRunId?: unknown } | null | undefined)?._parentRunId;

@@ -132,6 +132,23 @@ test("an agent that the program names inside a node counts for what it encloses"
   );
 });
 
+test("an agent that the program names inside a node names a graph that it calls there", async () => {
+  const graph = new StateGraph(State)
+    .addNode("outer", (state: Text) => named("inner", () => team().compile().invoke(state)))
+    .addEdge(START, "outer")
+    .addEdge("outer", END)
+    .compile();
+  const { tree } = await record(() => graph.invoke({ text: "x" }));
+  expect(tree.split("\n").slice(0, 6)).toEqual([
+    "graph LangGraph",
+    "  node outer [outer]",
+    "    invoke_agent inner [inner]",
+    "      graph LangGraph [inner]",
+    "        node planner [inner]",
+    "          openai.chat.completion [inner]",
+  ]);
+});
+
 test("agents as tools of an agent", async () => {
   const helper = createAgent({ model: modelOf(), tools: [], name: "helper" });
   const delegate = tool(
