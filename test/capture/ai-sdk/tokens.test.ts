@@ -148,6 +148,43 @@ describe("@ai-sdk/openai, which drops the options that it does not know", () => 
   });
 });
 
+test.each([
+  ["gives its response at once", (response: Response) => response],
+  [
+    "gives a response that is none",
+    ({ status, ok, body, headers }: Response) =>
+      Promise.resolve({
+        status,
+        ok,
+        body,
+        headers: {
+          entries: () => headers.entries(),
+          [Symbol.iterator]: () => headers[Symbol.iterator](),
+          forEach: headers.forEach.bind(headers),
+        },
+      }),
+  ],
+])("a stand-in for the global fetch that %s", async (_name, make) => {
+  const { ai, createProvider } = await SIX.load();
+  const original = globalThis.fetch;
+  const chunk = { id: "c", choices: [{ index: 0, delta: { content: "Hello" }, finish_reason: "stop" }] };
+  const text = `data: ${JSON.stringify(chunk)}\n\ndata: [DONE]\n\n`;
+  const headers = { "content-type": "text/event-stream" };
+  globalThis.fetch = (() => make(new Response(text, { headers }))) as unknown as typeof fetch;
+  try {
+    const model = createProvider({ name: "toy", baseURL: "http://toy.invalid" })("toy");
+    const bare = await textOf(ai.streamText({ model, prompt: "Hi" }).textStream);
+    const { value, outcomes, spans } = await record(() =>
+      textOf(instrument(ai).streamText({ model, prompt: "Hi" }).textStream),
+    );
+    expect([bare, value]).toEqual(["Hello", "Hello"]);
+    expect(outcomes).toEqual(["ok"]);
+    expect(spans[0]!.attributes["gen_ai.completion.0.content"]).toBe("Hello");
+  } finally {
+    globalThis.fetch = original;
+  }
+});
+
 test("a provider that does not use the global fetch is recorded from what it gives", async () => {
   const { ai, createProvider } = await SIX.load();
   const original = globalThis.fetch;
