@@ -220,3 +220,15 @@ test("outside a rollout nothing is recorded or asked for", async () => {
   expect(server.requests.at(-1)!.body).not.toHaveProperty("return_token_ids");
   expect(openRuns()).toBe(0);
 });
+
+test("ChatOpenAI on the responses endpoint: one span, whole and streamed", async () => {
+  const model = modelOf({ useResponsesApi: true });
+  const { spans, value } = await record(async () => {
+    let text = "";
+    for await (const piece of await model.stream("Hi")) text += piece.text;
+    return [(await model.invoke("Hi")).text, text];
+  });
+  expect(value).toEqual(["Hello there", "Hello there"]);
+  expect(spans.map((span) => span.name)).toEqual(["openai.chat.completion", "openai.chat.completion"]);
+  expect(spans.map((span) => span.attributes["gen_ai.completion.0.content"])).toEqual(value);
+});
