@@ -11,7 +11,7 @@ import { className, field } from "./model-request.ts";
 import { isRunSpan, type Run } from "./runs.ts";
 
 /** The attribute in which upstream's readers find the agent's name of a LangGraph node. */
-export const CHAIN_TYPE = "langchain.chain.type";
+const CHAIN_TYPE = "langchain.chain.type";
 
 /** What a callback tells of a run. */
 export interface RunFacts {
