@@ -3,9 +3,10 @@
  *
  * @module
  */
+
+import { listenToRegistry } from "../capture/ai-sdk/registry.ts";
 import { createLightningStoreClient, type LightningStoreClient } from "../client/client.ts";
 import { AglError } from "../errors.ts";
-import { listenToRegistry } from "../capture/ai-sdk/registry.ts";
 import { installExitHooks } from "../export/exit.ts";
 import { createExporterSink } from "../export/exporter-sink.ts";
 import { createFanOut } from "../export/fan-out.ts";
@@ -21,6 +22,7 @@ export interface Runtime {
   readonly client: LightningStoreClient | undefined;
   readonly storeSink: SpanSink | undefined;
   readonly exporters: SpanSink | undefined;
+  readonly startTimeoutMs: number;
   readonly reportTimeoutMs: number;
   /** Reports of ended rollouts that are still on their way. */
   readonly reports: Set<Promise<void>>;
@@ -92,6 +94,7 @@ function build(options: ConfigureOptions): Runtime {
     client,
     storeSink,
     exporters,
+    startTimeoutMs: options.startTimeoutMs ?? 5_000,
     reportTimeoutMs: options.reportTimeoutMs ?? 30_000,
     reports: new Set(),
     removeExitHooks,

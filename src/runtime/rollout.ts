@@ -112,7 +112,9 @@ async function join<R>(
 async function start(current: Runtime, options: RolloutOptions): Promise<RolloutScope> {
   let ids: { rolloutId: string; attemptId: string } | undefined;
   try {
-    const started = await current.client?.startRollout({
+    // A store that hangs must not hold up the program.
+    const client = current.client?.withSignal(AbortSignal.timeout(current.startTimeoutMs));
+    const started = await client?.startRollout({
       input: options.input,
       ...(options.mode === undefined ? {} : { mode: options.mode }),
       ...(options.metadata === undefined ? {} : { metadata: options.metadata }),

@@ -24,6 +24,11 @@ export interface ConfigureOptions {
   spoolDirectory?: string | null;
   /** Bytes of spans that may wait in memory, about. Default: 64 MiB. */
   queueBytes?: number;
+  /**
+   * Milliseconds that a rollout waits for the store to start it, at most; then it runs without the store.
+   * Default: 5 000.
+   */
+  startTimeoutMs?: number;
   /** Milliseconds that the end of a rollout waits for its delivery before it goes on in the background. Default: 30 000. */
   reportTimeoutMs?: number;
   /** Milliseconds that the process's end may be held up by delivery. Default: 5 000. */

@@ -185,6 +185,18 @@ describe("without a store", () => {
   });
 });
 
+test("a store that hangs at the start holds the program up for startTimeoutMs, no longer", async () => {
+  agl.configure({
+    storeUrl: "http://127.0.0.1:1",
+    startTimeoutMs: 10,
+    fetch: (_, init) =>
+      new Promise((_, reject) => init?.signal?.addEventListener("abort", () => reject(init.signal?.reason))),
+  });
+  const result = await agl.rollout({ input: 1 }, () => "on my way");
+  expect(result).toMatchObject({ value: "on my way", stored: false });
+  expect(errors.join("\n")).toContain("runs without the store");
+});
+
 test("a store that goes away in the middle gets spans and report when it is back", async () => {
   let down = false;
   let refused = 0;
