@@ -14,6 +14,7 @@ import type { FlushReport, SpanSink } from "../export/sink.ts";
 import { createStoreSink } from "../export/store-sink.ts";
 import { ownGlobal } from "../internal/own-global.ts";
 import { openOutsideRollouts, setDestinations } from "../trace/recorder.ts";
+import { currentScope } from "../trace/scope.ts";
 import { endOpenSpans } from "./end-open-spans.ts";
 import { type ConfigureOptions, readEnvironment } from "./settings.ts";
 
@@ -136,6 +137,8 @@ export async function flush(options: FlushOptions = {}): Promise<FlushReport> {
 export async function shutdown(options: FlushOptions = {}): Promise<FlushReport> {
   const current = runtime();
   endOpenSpans(openOutsideRollouts());
+  const rollout = currentScope()?.rollout;
+  if (rollout?.process === true) endOpenSpans(rollout.open);
   const report = await close(current, options.timeoutMs);
   if (state.runtime === current) {
     setDestinations({});

@@ -4,9 +4,12 @@
  *
  * @module
  */
+import { SpanName } from "../protocol/semconv.ts";
+import { startSpan } from "../trace/recorder.ts";
 import type { RolloutScope } from "../trace/rollout-scope.ts";
 import { setProcessScope } from "../trace/scope.ts";
 import { runtime } from "./configure.ts";
+import { endOpenSpans } from "./end-open-spans.ts";
 import { type Environment, readEnvironment } from "./settings.ts";
 
 /** Makes the whole process one rollout when the environment says so. */
@@ -24,6 +27,20 @@ export function adoptProcessRollout(env: Environment = readEnvironment()): void 
     reward: undefined,
     ended: false,
   };
-  setProcessScope({ rollout, agent: undefined, span: undefined, suppressed: false });
+  // Before the runtime's own hook, which delivers: listeners run in the order in which they were added.
+  onNaturalEnd(() => endOpenSpans(rollout.open));
   runtime();
+  const scope = { rollout, agent: undefined, suppressed: false };
+  setProcessScope({ ...scope, span: undefined });
+  // One root, as upstream's readers want it; when the process is cut off they make one in its place.
+  const root = startSpan({ name: SpanName.Rollout });
+  if (root !== undefined) root.onForcedEnd = () => root.end();
+  setProcessScope({ ...scope, span: root });
+}
+
+function onNaturalEnd(listener: () => void): void {
+  const { process } = globalThis as {
+    process?: { once?: (event: "beforeExit", listener: () => void) => unknown };
+  };
+  process?.once?.("beforeExit", listener);
 }

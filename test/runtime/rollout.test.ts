@@ -240,11 +240,16 @@ test("a process that a controller started is one rollout as a whole, and its end
     },
   );
   expect(JSON.parse(stdout)).toEqual({ value: rollout_id, stored: true, reward: 0.5 });
-  expect((await spansOf(rollout_id)).map((span) => span.name)).toEqual([
-    "execute_tool work",
-    "invoke_agent solver",
-    "agentlightning.annotation",
-  ]);
+  const spans = await spansOf(rollout_id);
+  expect(spanTree(spans)).toBe(
+    [
+      "agentlightning.rollout",
+      "  invoke_agent solver [solver]",
+      "    execute_tool work [solver]",
+      "  agentlightning.annotation",
+    ].join("\n"),
+  );
+  expect(spans.every((span) => span.attributes["agentlightning.outcome"] === "ok")).toBe(true);
   expect(await store.getRollout(rollout_id)).toMatchObject({ status: "running" });
 });
 
