@@ -20,11 +20,14 @@ export {
   type ToolCallRecord,
 } from "./capture/emit.ts";
 export { type InstrumentOptions, instrument } from "./capture/instrument.ts";
+export type { OpenAIOptions } from "./capture/openai/settings.ts";
 export { agent, operation } from "./capture/operation.ts";
 export { type ToolOptions, tool } from "./capture/tool.ts";
+export type { AnyFunction } from "./capture/wrap-function.ts";
 export { AglError, type AglErrorCode, type AglErrorOptions } from "./errors.ts";
 export type { OtelSpanExporter } from "./export/exporter-sink.ts";
-export type { RolloutSpanProcessor } from "./export/span-processor.ts";
+export type { RolloutSpanProcessor, StartedSpan } from "./export/span-processor.ts";
+export type { AnySpan } from "./export/span-view.ts";
 export type { Attributes, AttributeValue, Json, JsonObject } from "./protocol/json.ts";
 export type { RewardValue } from "./protocol/reward.ts";
 export type { RolloutConfig, RolloutMode } from "./protocol/rollout.ts";

@@ -3,6 +3,10 @@
  *
  * @module
  */
+export type * from "../protocol/json.ts";
+export type * from "../protocol/resources.ts";
+export type * from "../protocol/rollout.ts";
+export type * from "../protocol/span.ts";
 export type * from "../store/interface.ts";
 export {
   createLightningStoreClient,

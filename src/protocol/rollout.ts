@@ -33,7 +33,7 @@ export type AttemptStatus = (typeof ATTEMPT_STATUSES)[number];
 
 /** Modes of a rollout. */
 export const ROLLOUT_MODES = ["train", "val", "test"] as const;
-/** One of {@link ROLLOUT_MODES}. */
+/** What a rollout is for. */
 export type RolloutMode = (typeof ROLLOUT_MODES)[number];
 
 /** States of a worker. */

@@ -3,6 +3,7 @@
  *
  * @module
  */
+export type { FinishedSpan, LateAttributes } from "../trace/finished-span.ts";
 export { createGate, type Gate } from "./gate.ts";
 export { createMemorySink, type MemorySink } from "./memory-sink.ts";
 export type {
