@@ -3,9 +3,10 @@
  *
  * @module
  */
-import { diag } from "@opentelemetry/api";
+
 import { AglError } from "../errors.ts";
 import { safeJson } from "../internal/safe-json.ts";
+import { say } from "../internal/say.ts";
 import { flatten } from "../protocol/flatten.ts";
 import type { Attributes } from "../protocol/json.ts";
 import {
@@ -78,8 +79,10 @@ let warned = false;
 function warnOutside(): void {
   if (warned) return;
   warned = true;
-  diag.warn(
-    "agentlightning: emitReward() was called outside a rollout, so the reward belongs to none and reaches no store. Call it inside agl.rollout(), or bind the callback with agl.bind().",
+  say(
+    "warn",
+    "reward",
+    "emitReward() was called outside a rollout, so the reward belongs to none and reaches no store. Call it inside agl.rollout(), or bind the callback with agl.bind().",
   );
 }
 

@@ -3,7 +3,7 @@
  *
  * @module
  */
-import { diag } from "@opentelemetry/api";
+import { say } from "../internal/say.ts";
 import { isModel, isModule, isProvider } from "./ai-sdk/kinds.ts";
 import { instrumentModel } from "./ai-sdk/model.ts";
 import { instrumentModule } from "./ai-sdk/module.ts";
@@ -50,7 +50,7 @@ const warned = new WeakSet<object>();
  * a model of the Vercel AI SDK 5 to 7. Of that SDK it also takes a provider and the module `ai` itself, which cannot be
  * changed in place: what it gives back for them is another object of the same type, and only its calls are recorded.
  * Instrumenting twice changes nothing. What is not recognised, or is frozen, is returned untouched, with one warning
- * in OpenTelemetry's diagnostic log. Never throws.
+ * on the console, or in OpenTelemetry's diagnostic log where the app listens to it. Never throws.
  *
  * @example
  * ```ts
@@ -61,7 +61,7 @@ const warned = new WeakSet<object>();
  */
 export function instrument<T>(x: T, options: InstrumentOptions = {}): T {
   if ((typeof x !== "object" && typeof x !== "function") || x === null) {
-    diag.warn(`agentlightning: instrument() was given ${x === null ? "null" : typeof x}, not a client`);
+    say("warn", "instrument", `instrument() was given ${x === null ? "null" : typeof x}, not a client`);
     return x;
   }
   try {
@@ -83,5 +83,6 @@ function warnOnce(x: object, what: string): void {
   if (warned.has(x)) return;
   warned.add(x);
   const name = typeof x === "function" ? x.name : Object.getPrototypeOf(x)?.constructor?.name;
-  diag.warn(`agentlightning: ${typeof name === "string" && name !== "" ? name : "the object"} ${what}`);
+  const thing = typeof name === "string" && name !== "" ? name : "the object";
+  say("warn", `instrument ${thing}`, `${thing} ${what}`);
 }

@@ -4,7 +4,7 @@
  *
  * @module
  */
-import { diag } from "@opentelemetry/api";
+import { say } from "../internal/say.ts";
 import { Agl } from "../protocol/semconv.ts";
 import { approximateBytes, type FinishedSpan, shape } from "../trace/finished-span.ts";
 import type { EndableSink } from "./exit.ts";
@@ -210,7 +210,7 @@ class ExporterSink implements EndableSink {
 
   #say(error: Error): void {
     try {
-      diag.warn(`agentlightning: a span exporter failed: ${messageOf(error)}`);
+      say("warn", "exporter", `a span exporter failed: ${messageOf(error)}`);
       this.#options.onError?.(error);
     } catch {
       // A callback's fault is not the program's.

@@ -3,8 +3,9 @@
  *
  * @module
  */
-import { diag } from "@opentelemetry/api";
+
 import { AglError } from "../errors.ts";
+import { say } from "../internal/say.ts";
 import { Agl } from "../protocol/semconv.ts";
 import { approximateBytes, type FinishedSpan } from "../trace/finished-span.ts";
 import { joinRequests } from "./encode.ts";
@@ -156,7 +157,7 @@ class LightningStoreSink implements EndableSink {
     this.#waiters.release();
     if (lost > 0) {
       const remedy = this.#overflow === undefined ? "; a spoolDirectory would have kept them" : "";
-      this.#warn(`${lost} spans were not delivered to ${this.#settings.url} before the end${remedy}`);
+      this.#warn("end", `${lost} spans were not delivered to ${this.#settings.url} before the end${remedy}`);
     }
     return lost;
   }
@@ -322,17 +323,17 @@ class LightningStoreSink implements EndableSink {
     if (this.#dropping) return;
     this.#dropping = true;
     const message = `spans are dropped, because ${why}`;
-    this.#warn(message);
+    this.#warn("drop", message);
     this.#guard(() => this.#settings.onDrop?.({ dropped: this.#dropped, rolloutId, message }));
   }
 
   #report(error: AglError): void {
-    this.#warn(error.message);
+    this.#warn(error.code, error.message);
     this.#guard(() => this.#settings.onError?.(error));
   }
 
-  #warn(message: string): void {
-    this.#guard(() => diag.warn(`agentlightning: ${message}`));
+  #warn(kind: string, message: string): void {
+    say("warn", `export ${kind}`, message);
   }
 
   /** Callbacks are other people's code. */

@@ -3,9 +3,9 @@
  *
  * @module
  */
-import { diag } from "@opentelemetry/api";
 import { AglError } from "../errors.ts";
 import { randomHex } from "../internal/ids.ts";
+import { say } from "../internal/say.ts";
 import type { Json, JsonObject } from "../protocol/json.ts";
 import type { RolloutConfig, RolloutMode } from "../protocol/rollout.ts";
 import { SpanName } from "../protocol/semconv.ts";
@@ -52,7 +52,7 @@ export interface RolloutResult<R> {
 /**
  * Runs `fn` as one rollout. With a store the rollout is started there, and when `fn` is done: open spans are ended,
  * spans are delivered, and the attempt is reported as succeeded or failed. Without a store, or when it cannot be
- * reached, `fn` runs all the same and the rollout is local.
+ * reached, `fn` runs all the same and the rollout is local; the console (or OpenTelemetry's `diag`) says so.
  *
  * Where a controller started the process for one rollout (`AGL_ROLLOUT_ID`), `fn` runs as that rollout.
  *
@@ -123,8 +123,10 @@ async function start(current: Runtime, options: RolloutOptions): Promise<Rollout
     });
     if (started !== undefined) ids = { rolloutId: started.rollout_id, attemptId: started.attempt.attempt_id };
   } catch (error) {
-    diag.error(
-      `agentlightning: the rollout runs without the store: ${error instanceof Error ? error.message : error}`,
+    say(
+      "error",
+      "start",
+      `the rollout runs without the store: ${error instanceof Error ? error.message : error}`,
     );
   }
   return {
@@ -145,8 +147,10 @@ async function finish(current: Runtime, scope: RolloutScope, status: "succeeded"
   scope.ended = true;
   if (!scope.stored) return;
   const report = deliverAndReport(current, scope, status).catch((error: unknown) => {
-    diag.error(
-      `agentlightning: rollout ${scope.rolloutId} ${status}, but the store could not be told: ${error instanceof Error ? error.message : error}`,
+    say(
+      "error",
+      "report",
+      `rollout ${scope.rolloutId} ${status}, but the store could not be told: ${error instanceof Error ? error.message : error}`,
     );
   });
   current.reports.add(report);
