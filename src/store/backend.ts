@@ -49,7 +49,7 @@ export interface StoreBackend {
   queued(limit: number): RolloutRow[];
   /** A place after the last of the queue. */
   queueTail(): number;
-  /** Rollouts that are preparing or running and have limits. */
+  /** Rollouts that are preparing or running and have limits, in the order of their insertion. */
   limited(): RolloutHead[];
 
   insertAttempt(row: AttemptRow): void;

@@ -36,6 +36,8 @@ export function createMemoryBackend(options: { maxSpanBytes?: number } = {}): St
   // By position: a map keeps insertion order, and positions only rise, so its first keys are the head of the queue.
   const queue = new Map<number, string>();
   const limited = new Set<string>();
+  /** Places of the rollouts in the order of their insertion: a rollout may come under watch long after a later one. */
+  const places = new Map<string, number>();
   const attempts = new Map<string, Map<string, AttemptRow>>();
   const attemptOrder = new Map<string, number>();
   const liveByWorker = new Map<string, Map<string, AttemptRow>>();
@@ -57,6 +59,7 @@ export function createMemoryBackend(options: { maxSpanBytes?: number } = {}): St
       }
     }
     rollouts.set(row.rollout_id, row);
+    if (!places.has(row.rollout_id)) places.set(row.rollout_id, places.size);
     const watched = (row.status === "preparing" || row.status === "running") && hasLimits(row.config);
     if (watched) limited.add(row.rollout_id);
     else limited.delete(row.rollout_id);
@@ -120,7 +123,10 @@ export function createMemoryBackend(options: { maxSpanBytes?: number } = {}): St
       return rows;
     },
     queueTail: () => lastPosition + 1,
-    limited: () => [...limited].map((rolloutId) => rollouts.get(rolloutId) as RolloutRow),
+    limited: () =>
+      [...limited]
+        .sort((a, b) => (places.get(a) as number) - (places.get(b) as number))
+        .map((rolloutId) => rollouts.get(rolloutId) as RolloutRow),
 
     insertAttempt(row) {
       attemptOrder.set(`${row.rollout_id}/${row.attempt_id}`, counts.attempts++);

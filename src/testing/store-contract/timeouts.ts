@@ -58,6 +58,22 @@ export function timeoutContract(open: OpenStore, api: ContractApi): void {
     expect(typeof (await store.getLatestAttempt(id))?.end_time).toBe("number");
   });
 
+  timed(
+    "attempts that end in one look go back to the queue in the order of their rollouts",
+    async (context) => {
+      const { store, advance } = context;
+      const policy = { timeout_seconds: 5, max_attempts: 2, retry_condition: ["timeout" as const] };
+      const first = await enqueue(store, { config: policy });
+      const second = await enqueue(store, { config: policy });
+      // The later rollout comes under watch first.
+      await store.startAttempt(second.rollout_id);
+      expect((await claim(store)).rollout_id).toBe(first.rollout_id);
+      advance(6);
+      const claimed = await store.dequeueRollouts({ limit: 3 });
+      expect(claimed.map(({ rollout_id }) => rollout_id)).toEqual([first.rollout_id, second.rollout_id]);
+    },
+  );
+
   timed("silence is counted from the last span or heartbeat", async ({ store, advance }) => {
     const { rollout_id: id, attempt } = await claimWith(store, { unresponsive_seconds: 5 });
     advance(4);
