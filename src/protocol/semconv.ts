@@ -13,12 +13,10 @@ export const SpanName = {
   /** A call of the embeddings endpoint, which no adapter trains on. */
   Embedding: "openai.embedding",
   Annotation: "agentlightning.annotation",
-  Reward: "agentlightning.reward",
   Message: "agentlightning.message",
   Object: "agentlightning.object",
   Exception: "agentlightning.exception",
   Operation: "agentlightning.operation",
-  Virtual: "agentlightning.virtual",
   /** The single root of a rollout's spans in this process. */
   Rollout: "agentlightning.rollout",
 } as const;
@@ -47,8 +45,6 @@ export const Agl = {
   TokenMismatch: "agentlightning.tokens.mismatch",
   /** Which helper of the vendor's SDK made the call (`parse`, `stream`, `runTools`). */
   Helper: "agentlightning.helper",
-  /** The request's body as the vendor's SDK sent it, a JSON string. */
-  RequestBody: "agentlightning.request.body",
 } as const;
 
 /** Attributes that upstream's triplet adapters read from a model call's span. */
@@ -81,8 +77,6 @@ export const GenAi = {
   ToolCallId: "gen_ai.tool.call.id",
   ToolArguments: "gen_ai.tool.call.arguments",
   ToolResult: "gen_ai.tool.call.result",
-  InputMessages: "gen_ai.input.messages",
-  OutputMessages: "gen_ai.output.messages",
 } as const;
 
 /** The attribute that upstream's readers look at first for an agent's name. */

@@ -6,7 +6,7 @@
  */
 import { SpanName } from "../protocol/semconv.ts";
 import { startSpan } from "../trace/recorder.ts";
-import type { RolloutScope } from "../trace/rollout-scope.ts";
+import { beginRolloutScope } from "../trace/rollout-scope.ts";
 import { setProcessScope } from "../trace/scope.ts";
 import { runtime } from "./configure.ts";
 import { endOpenSpans } from "./end-open-spans.ts";
@@ -16,17 +16,7 @@ import { type Environment, readEnvironment } from "./settings.ts";
 export function adoptProcessRollout(env: Environment = readEnvironment()): void {
   const { AGL_ROLLOUT_ID: rolloutId, AGL_ATTEMPT_ID: attemptId, AGL_STORE_URL: storeUrl } = env;
   if (!rolloutId || !attemptId || !storeUrl) return;
-  const rollout: RolloutScope = {
-    rolloutId,
-    attemptId,
-    mode: undefined,
-    input: undefined,
-    stored: true,
-    process: true,
-    open: new Set(),
-    reward: undefined,
-    ended: false,
-  };
+  const rollout = beginRolloutScope({ rolloutId, attemptId, stored: true, process: true });
   // Before the runtime's own hook, which delivers: listeners run in the order in which they were added.
   onNaturalEnd(() => endOpenSpans(rollout.open));
   runtime();

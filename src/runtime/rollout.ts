@@ -10,7 +10,7 @@ import type { Json, JsonObject } from "../protocol/json.ts";
 import type { RolloutConfig, RolloutMode } from "../protocol/rollout.ts";
 import { SpanName } from "../protocol/semconv.ts";
 import { startSpan } from "../trace/recorder.ts";
-import type { RolloutScope } from "../trace/rollout-scope.ts";
+import { beginRolloutScope, type RolloutScope } from "../trace/rollout-scope.ts";
 import { currentScope, withScope } from "../trace/scope.ts";
 import { type Runtime, runtime, settled } from "./configure.ts";
 import { endOpenSpans } from "./end-open-spans.ts";
@@ -129,17 +129,13 @@ async function start(current: Runtime, options: RolloutOptions): Promise<Rollout
       `the rollout runs without the store: ${error instanceof Error ? error.message : error}`,
     );
   }
-  return {
+  return beginRolloutScope({
     rolloutId: ids?.rolloutId ?? `local-${randomHex(6)}`,
     attemptId: ids?.attemptId ?? `local-${randomHex(4)}`,
     mode: options.mode,
     input: options.input,
     stored: ids !== undefined,
-    process: false,
-    open: new Set(),
-    reward: undefined,
-    ended: false,
-  };
+  });
 }
 
 /** Delivers, then reports. Past the time limit both go on in the background; `flush` and `shutdown` wait for them. */

@@ -24,3 +24,19 @@ export interface RolloutScope {
   /** True once the rollout has ended: later spans are not recorded for it. */
   ended: boolean;
 }
+
+/** A rollout at its start: nothing open, no reward yet. */
+export function beginRolloutScope(
+  start: Pick<RolloutScope, "rolloutId" | "attemptId" | "stored"> &
+    Partial<Pick<RolloutScope, "mode" | "input" | "process">>,
+): RolloutScope {
+  return {
+    mode: undefined,
+    input: undefined,
+    process: false,
+    ...start,
+    open: new Set(),
+    reward: undefined,
+    ended: false,
+  };
+}

@@ -8,7 +8,7 @@ import { Agl } from "../../src/protocol/semconv.ts";
 import { endOpenSpans } from "../../src/runtime/end-open-spans.ts";
 import { type FinishedSpan, shape } from "../../src/trace/finished-span.ts";
 import { setDestinations } from "../../src/trace/recorder.ts";
-import type { RolloutScope } from "../../src/trace/rollout-scope.ts";
+import { beginRolloutScope } from "../../src/trace/rollout-scope.ts";
 import { withScope } from "../../src/trace/scope.ts";
 
 /** What was recorded. */
@@ -34,17 +34,7 @@ export async function record<T>(fn: () => Promise<T> | T, mode?: RolloutMode): P
   setDestinations({
     store: (span) => (span.name.startsWith("tool_call.") ? toolCalls : spans).push(span),
   });
-  const rollout: RolloutScope = {
-    rolloutId: "ro-1",
-    attemptId: "at-1",
-    mode,
-    input: undefined,
-    stored: true,
-    process: false,
-    open: new Set(),
-    reward: undefined,
-    ended: false,
-  };
+  const rollout = beginRolloutScope({ rolloutId: "ro-1", attemptId: "at-1", mode, stored: true });
   try {
     const value = await withScope({ rollout, suppressed: false }, fn);
     const open = rollout.open.size;

@@ -5,7 +5,7 @@
  */
 import { type FinishedSpan, shape } from "../../src/trace/finished-span.ts";
 import { setDestinations } from "../../src/trace/recorder.ts";
-import type { RolloutScope } from "../../src/trace/rollout-scope.ts";
+import { beginRolloutScope, type RolloutScope } from "../../src/trace/rollout-scope.ts";
 import { withScope } from "../../src/trace/scope.ts";
 
 /** Sends all spans of stored rollouts to the list that it gives back. */
@@ -22,18 +22,7 @@ export function collect(): FinishedSpan[] {
 
 /** A rollout that exists only here. */
 export function fakeRollout(rolloutId: string, changes: Partial<RolloutScope> = {}): RolloutScope {
-  return {
-    rolloutId,
-    attemptId: `at-${rolloutId}`,
-    mode: undefined,
-    input: undefined,
-    stored: true,
-    process: false,
-    open: new Set(),
-    reward: undefined,
-    ended: false,
-    ...changes,
-  };
+  return { ...beginRolloutScope({ rolloutId, attemptId: `at-${rolloutId}`, stored: true }), ...changes };
 }
 
 /** Runs `fn` in a rollout of that id. */
