@@ -7,6 +7,7 @@ import { AGENT_NAME, Agl } from "../../src/protocol/semconv.ts";
 import type { FinishedSpan } from "../../src/trace/finished-span.ts";
 import type { RolloutScope } from "../../src/trace/rollout-scope.ts";
 import { currentScope, withScope } from "../../src/trace/scope.ts";
+import { fakeRollout } from "../trace/collect.ts";
 import { finished } from "./finished.ts";
 
 let got: FinishedSpan[];
@@ -30,20 +31,8 @@ beforeEach(() => {
   shutdowns = 0;
 });
 
-function rollout(rolloutId: string, changes: Partial<RolloutScope> = {}): RolloutScope {
-  return {
-    rolloutId,
-    attemptId: `at-${rolloutId}`,
-    mode: "train",
-    input: undefined,
-    stored: true,
-    process: false,
-    open: new Set(),
-    reward: undefined,
-    ended: false,
-    ...changes,
-  };
-}
+const rollout = (rolloutId: string, changes: Partial<RolloutScope> = {}): RolloutScope =>
+  fakeRollout(rolloutId, { mode: "train", ...changes });
 
 const idsOf = (span: FinishedSpan | undefined) => [
   span?.attributes[Agl.RolloutId],
