@@ -1,27 +1,12 @@
 import { StringOutputParser } from "@langchain/core/output_parsers";
 import { ChatPromptTemplate } from "@langchain/core/prompts";
 import { RunnableLambda } from "@langchain/core/runnables";
-import { ChatOpenAI } from "@langchain/openai";
-import { afterAll, beforeAll, expect, test } from "vitest";
-import { instrument } from "../../../src/capture/instrument.ts";
-import { type ModelServer, serveModel } from "../../../src/testing/model-server.ts";
+import { expect, test } from "vitest";
+import { chatOpenAI } from "./chat-openai.ts";
 import { lines, record } from "./setup.ts";
 
-let server: ModelServer;
-beforeAll(async () => {
-  server = await serveModel();
-  instrument(ChatOpenAI);
-});
-afterAll(() => server.close());
-
-const modelOf = (more: object = {}) =>
-  new ChatOpenAI({
-    model: "toy",
-    apiKey: "none",
-    maxRetries: 0,
-    configuration: { baseURL: server.url },
-    ...more,
-  });
+const toy = chatOpenAI();
+const { modelOf } = toy;
 
 test("a chain with ChatOpenAI: one model span, with token ids, under the chain", async () => {
   const chain = ChatPromptTemplate.fromTemplate("Add {a} and {b}")
@@ -39,7 +24,7 @@ test("a chain with ChatOpenAI: one model span, with token ids, under the chain",
     ),
   );
   const call = spans.find((span) => span.name === "openai.chat.completion")!;
-  const answer = server.requests.at(-1)!.answer!;
+  const answer = toy.server.requests.at(-1)!.answer!;
   expect(call.attributes["gen_ai.prompt.0.content"]).toBe("Add 1 and 2");
   expect(call.attributes["gen_ai.completion.0.content"]).toBe(value);
   expect(call.attributes["prompt_token_ids"]).toEqual(answer.promptIds);

@@ -1,39 +1,25 @@
 import { HumanMessage } from "@langchain/core/messages";
 import { tool } from "@langchain/core/tools";
 import { Annotation, Command, END, interrupt, MemorySaver, START, StateGraph } from "@langchain/langgraph";
-import { ChatOpenAI } from "@langchain/openai";
 import { createAgent } from "langchain";
 import OpenAI from "openai";
-import { afterAll, beforeAll, expect, test } from "vitest";
+import { expect, test } from "vitest";
 import { z } from "zod";
 import { instrument } from "../../../src/capture/instrument.ts";
 import { openRuns } from "../../../src/capture/langchain/runs.ts";
 import { agent as named } from "../../../src/capture/operation.ts";
-import { type ModelServer, serveModel } from "../../../src/testing/model-server.ts";
 import { currentScope } from "../../../src/trace/scope.ts";
+import { chatOpenAI } from "./chat-openai.ts";
 import { lines, record, recordAll } from "./setup.ts";
 
-let server: ModelServer;
-beforeAll(async () => {
-  server = await serveModel({
-    // A model that adds once, then answers.
-    reply: ({ messages, tools }) =>
-      tools.includes("add") && messages.at(-1)?.role !== "tool"
-        ? { toolCalls: [{ name: "add", arguments: { a: 1, b: 2 } }] }
-        : { content: `said ${messages.at(-1)?.content}` },
-  });
-  instrument(ChatOpenAI);
+const toy = chatOpenAI({
+  // A model that adds once, then answers.
+  reply: ({ messages, tools }) =>
+    tools.includes("add") && messages.at(-1)?.role !== "tool"
+      ? { toolCalls: [{ name: "add", arguments: { a: 1, b: 2 } }] }
+      : { content: `said ${messages.at(-1)?.content}` },
 });
-afterAll(() => server.close());
-
-const modelOf = (more: object = {}) =>
-  new ChatOpenAI({
-    model: "toy",
-    apiKey: "none",
-    maxRetries: 0,
-    configuration: { baseURL: server.url },
-    ...more,
-  });
+const { modelOf } = toy;
 const add = tool(async ({ a, b }: { a: number; b: number }) => String(a + b), {
   name: "add",
   description: "Adds two numbers",
@@ -200,7 +186,7 @@ test("a limit on a model's calls mixes no rollouts", async () => {
 });
 
 test("a tool's code and its own client run inside the tool's span", async () => {
-  const openai = instrument(new OpenAI({ apiKey: "none", baseURL: server.url }));
+  const openai = instrument(new OpenAI({ apiKey: "none", baseURL: toy.server.url }));
   const seen: unknown[] = [];
   const search = tool(
     async () => {

@@ -3,33 +3,21 @@ import { CallbackManager } from "@langchain/core/callbacks/manager";
 import { BaseChatModel } from "@langchain/core/language_models/chat_models";
 import { AIMessage, HumanMessage, ToolMessage } from "@langchain/core/messages";
 import { FakeListChatModel } from "@langchain/core/utils/testing";
-import { ChatOpenAI } from "@langchain/openai";
 import OpenAI from "openai";
-import { afterAll, beforeAll, expect, test } from "vitest";
+import { beforeAll, expect, test } from "vitest";
 import { z } from "zod";
 import { instrument } from "../../../src/capture/instrument.ts";
 import { openRuns } from "../../../src/capture/langchain/runs.ts";
 import type { Reply } from "../../../src/testing/model-reply.ts";
-import { type ModelServer, serveModel } from "../../../src/testing/model-server.ts";
+import { chatOpenAI } from "./chat-openai.ts";
 import { lines, record } from "./setup.ts";
 
-let server: ModelServer;
 let next: Reply[] = [];
-beforeAll(async () => {
-  server = await serveModel({ reply: (): Reply => next.shift() ?? { content: "Hello there" } });
+const toy = chatOpenAI({ reply: (): Reply => next.shift() ?? { content: "Hello there" } });
+const { modelOf } = toy;
+beforeAll(() => {
   instrument(CallbackManager);
-  instrument(ChatOpenAI);
 });
-afterAll(() => server.close());
-
-const modelOf = (more: object = {}) =>
-  new ChatOpenAI({
-    model: "toy",
-    apiKey: "none",
-    maxRetries: 0,
-    configuration: { baseURL: server.url },
-    ...more,
-  });
 const fake = (responses: string[] = ["one two"], more: object = {}) =>
   new FakeListChatModel({ responses, ...more });
 const outcomes = (spans: ReadonlyArray<{ attributes: Record<string, unknown> }>) =>
@@ -97,7 +85,7 @@ test("such a model that fails", async () => {
 });
 
 test("a model of the program's own around an instrumented client: only the client's span", async () => {
-  const openai = instrument(new OpenAI({ apiKey: "none", baseURL: server.url }));
+  const openai = instrument(new OpenAI({ apiKey: "none", baseURL: toy.server.url }));
   class Own extends BaseChatModel {
     _llmType() {
       return "own";
@@ -151,9 +139,9 @@ test("an aborted call", async () => {
   next = [{ fault: { cut: { after: 0, how: "hang" } } }];
   const controller = new AbortController();
   const { spans } = await record(async () => {
-    const before = server.requests.length;
+    const before = toy.server.requests.length;
     const answer = modelOf().invoke("Hi", { signal: controller.signal });
-    await server.request(before);
+    await toy.server.request(before);
     controller.abort();
     await expect(answer).rejects.toThrow();
   });
@@ -175,7 +163,7 @@ test.each(["jsonSchema", "functionCalling", "jsonMode"] as const)(
     expect(value).toEqual(json);
     const calls = spans.filter((span) => span.name === "openai.chat.completion");
     expect(calls).toHaveLength(1);
-    const { answer } = server.requests.at(-1)!;
+    const { answer } = toy.server.requests.at(-1)!;
     expect(calls[0]!.attributes["prompt_token_ids"]).toEqual(answer!.promptIds);
     expect(calls[0]!.attributes["gen_ai.response.id"]).toEqual(expect.any(String));
   },
@@ -217,7 +205,7 @@ test("the program's callbacks stay its own", async () => {
 test("outside a rollout nothing is recorded or asked for", async () => {
   const message = await modelOf().invoke("Hi");
   expect(message.content).toBe("Hello there");
-  expect(server.requests.at(-1)!.body).not.toHaveProperty("return_token_ids");
+  expect(toy.server.requests.at(-1)!.body).not.toHaveProperty("return_token_ids");
   expect(openRuns()).toBe(0);
 });
 

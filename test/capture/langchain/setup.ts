@@ -9,8 +9,8 @@ import { endOpenSpans } from "../../../src/runtime/end-open-spans.ts";
 import { spanTree } from "../../../src/testing/span-tree.ts";
 import { type FinishedSpan, shape } from "../../../src/trace/finished-span.ts";
 import { setDestinations, startSpan } from "../../../src/trace/recorder.ts";
-import type { RolloutScope } from "../../../src/trace/rollout-scope.ts";
 import { withScope } from "../../../src/trace/scope.ts";
+import { fakeRollout } from "../../trace/collect.ts";
 
 /** What one rollout recorded. */
 export interface Recorded<T> {
@@ -33,17 +33,7 @@ export async function recordAll<T>(
   try {
     const runs = await Promise.all(
       fns.map(async (fn, index) => {
-        const rollout: RolloutScope = {
-          rolloutId: `ro-${index}`,
-          attemptId: `at-${index}`,
-          mode,
-          input: undefined,
-          stored: true,
-          process: false,
-          open: new Set(),
-          reward: undefined,
-          ended: false,
-        };
+        const rollout = fakeRollout(`ro-${index}`, { mode });
         const root = withScope({ rollout }, () => startSpan({ name: "agentlightning.rollout" }))!;
         const value = await withScope({ rollout, span: root }, fn);
         const open = rollout.open.size - 1;
