@@ -73,9 +73,25 @@ export function setProcessScope(scope: Scope | undefined): void {
   whole.scope = scope;
 }
 
+/** Gives the place where the code is, when a framework's own storage knows a deeper one than `own`. */
+export type ScopeFinder = (own: Scope | undefined) => Scope | undefined;
+
+const finder = ownGlobal<{ find: ScopeFinder | undefined }>("scope-finder", () => ({ find: undefined }));
+
+/** Has `find` asked for every scope from now on; for a framework that runs code without telling where it begins. */
+export function setScopeFinder(find: ScopeFinder): void {
+  finder.find = find;
+}
+
+/** The scope that this package itself has put the running code into. */
+export function ownScope(): Scope | undefined {
+  return storage.getStore() ?? whole.scope;
+}
+
 /** The scope of the running code; undefined outside every rollout, agent and span. */
 export function currentScope(): Scope | undefined {
-  return storage.getStore() ?? whole.scope;
+  const own = ownScope();
+  return finder.find === undefined ? own : finder.find(own);
 }
 
 /** Runs `fn` in the current scope with `changes`. */
