@@ -7,6 +7,7 @@ import type { Json, JsonObject } from "../protocol/json.ts";
 import { type AnswerChoice, type Piece, piecesOf } from "./model-answer.ts";
 import {
   type AnswerFormat,
+  ENGINE_FAILURE,
   type FormatInput,
   keptLogprobs,
   type StreamFrame,
@@ -143,4 +144,4 @@ function* frames(input: FormatInput): Generator<StreamFrame> {
 }
 
 /** Chat completions. */
-export const chatFormat: AnswerFormat = { whole, frames, done: true };
+export const chatFormat: AnswerFormat = { whole, frames, done: true, failure: ENGINE_FAILURE };

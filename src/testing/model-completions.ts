@@ -7,6 +7,7 @@ import type { Json, JsonObject } from "../protocol/json.ts";
 import { type AnswerChoice, piecesOf } from "./model-answer.ts";
 import {
   type AnswerFormat,
+  ENGINE_FAILURE,
   type FormatInput,
   keptLogprobs,
   type StreamFrame,
@@ -88,4 +89,4 @@ function* frames(input: FormatInput): Generator<StreamFrame> {
 }
 
 /** Text completions. */
-export const completionFormat: AnswerFormat = { whole, frames, done: true };
+export const completionFormat: AnswerFormat = { whole, frames, done: true, failure: ENGINE_FAILURE };

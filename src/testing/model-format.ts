@@ -38,7 +38,14 @@ export interface AnswerFormat {
   frames(input: FormatInput): Iterable<StreamFrame>;
   /** Whether a stream ends with `data: [DONE]`. */
   done: boolean;
+  /** The last event of a stream that fails on the way. */
+  failure: StreamFrame;
 }
+
+/** How OpenAI's endpoints tell that they failed. */
+export const ENGINE_FAILURE: StreamFrame = {
+  data: { error: { message: "the engine stopped", type: "InternalServerError", param: null, code: 500 } },
+};
 
 /** Whether token ids are part of the answer. */
 export function wantsIds(input: FormatInput): boolean {

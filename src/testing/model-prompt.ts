@@ -56,6 +56,28 @@ function inputItem(value: Json): ModelMessage {
   return chatMessage(value);
 }
 
+/** A message of Anthropic's API as the messages that its blocks stand for: results of tools speak for themselves. */
+function blockMessages(value: Json): ModelMessage[] {
+  const { role, content } = asObject(value);
+  const blocks = asList(content).map(asObject);
+  const results = blocks.filter((block) => block["type"] === "tool_result");
+  const out: ModelMessage[] = results.map((block) => ({
+    role: "tool",
+    content: contentText(block["content"]),
+    toolCalls: [],
+  }));
+  const said = blocks.filter(
+    ({ type }) => type !== "tool_result" && type !== "tool_use" && type !== "thinking",
+  );
+  if (results.length > 0 && said.length === 0) return out;
+  const toolCalls = blocks
+    .filter((block) => block["type"] === "tool_use")
+    .map((block) => ({ name: String(block["name"] ?? ""), arguments: JSON.stringify(block["input"] ?? {}) }));
+  const text = typeof content === "string" ? content : contentText(said);
+  out.push({ role: String(role ?? "user"), content: text, toolCalls });
+  return out;
+}
+
 /** The conversation that a request's body holds. */
 export function messagesOf(operation: ModelOperation, body: JsonObject): ModelMessage[] {
   const user = (content: string): ModelMessage => ({ role: "user", content, toolCalls: [] });
@@ -68,6 +90,13 @@ export function messagesOf(operation: ModelOperation, body: JsonObject): ModelMe
       return [
         ...(typeof instructions === "string" ? [{ ...user(instructions), role: "system" }] : []),
         ...(typeof input === "string" ? [user(input)] : asList(input).map(inputItem)),
+      ];
+    }
+    case "message": {
+      const system = body["system"];
+      return [
+        ...(system === undefined ? [] : [{ ...user(contentText(system)), role: "system" }]),
+        ...asList(body["messages"]).flatMap(blockMessages),
       ];
     }
     case "completion":

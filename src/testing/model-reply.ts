@@ -21,7 +21,7 @@ export interface ChoiceReply {
   reasoning?: string;
   refusal?: string;
   toolCalls?: readonly ToolCallReply[];
-  /** By default `tool_calls` with calls, `length` when the token limit cut it, else `stop`. */
+  /** By default `tool_calls` with calls, `length` when the token limit cut it, else `stop`; in each API's own words. */
   finishReason?: string;
 }
 
@@ -70,7 +70,14 @@ export interface Fault {
 }
 
 /** Endpoint of a request. */
-export type ModelOperation = "chat" | "completion" | "response" | "embedding" | "models" | "unknown";
+export type ModelOperation =
+  | "chat"
+  | "completion"
+  | "response"
+  | "message"
+  | "embedding"
+  | "models"
+  | "unknown";
 
 /** A message of the conversation, whichever endpoint it came by. */
 export interface ModelMessage {

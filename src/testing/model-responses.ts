@@ -8,6 +8,7 @@ import { type AnswerChoice, piecesOf, type SegmentKind, type TokenLogprob } from
 import {
   type AnswerFormat,
   countTokens,
+  ENGINE_FAILURE,
   type FormatInput,
   keptLogprobs,
   type StreamFrame,
@@ -175,4 +176,4 @@ function* frames(input: FormatInput): Generator<StreamFrame> {
 }
 
 /** Responses. */
-export const responseFormat: AnswerFormat = { whole, frames, done: false };
+export const responseFormat: AnswerFormat = { whole, frames, done: false, failure: ENGINE_FAILURE };

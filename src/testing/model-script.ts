@@ -7,11 +7,11 @@ import { asList, asObject } from "./model-prompt.ts";
 import type { ModelRequest, Reply, ReplyScript } from "./model-reply.ts";
 import { sampleJson } from "./sample-json.ts";
 
-/** Arguments that fit the schema of the tool `name`, in either API's form of a tool. */
+/** Arguments that fit the schema of the tool `name`, in any API's form of a tool. */
 function sampleArguments(request: ModelRequest, name: string) {
   for (const tool of asList(request.body["tools"]).map(asObject)) {
     const fn = tool["function"] === undefined ? tool : asObject(tool["function"]);
-    if (fn["name"] === name) return sampleJson(fn["parameters"]);
+    if (fn["name"] === name) return sampleJson(fn["parameters"] ?? fn["input_schema"]);
   }
   return {};
 }
@@ -21,14 +21,15 @@ function forcedTool(request: ModelRequest): string | undefined {
   const choice = request.body["tool_choice"];
   if (choice === "required") return request.tools[0];
   const named = asObject(choice);
+  if (named["type"] === "any") return request.tools[0];
   const name = asObject(named["function"])["name"] ?? named["name"];
   return typeof name === "string" ? name : undefined;
 }
 
-/** Schema of a structured answer, in either API's place. */
+/** Schema of a structured answer, in any API's place. */
 function answerSchema(request: ModelRequest) {
   const chat = asObject(request.body["response_format"]);
-  const text = asObject(asObject(request.body["text"])["format"]);
+  const text = asObject(asObject(request.body["text"] ?? request.body["output_config"])["format"]);
   if (chat["type"] === "json_schema") return asObject(chat["json_schema"])["schema"];
   return text["type"] === "json_schema" ? text["schema"] : undefined;
 }

@@ -5,13 +5,8 @@
  */
 import type { ServerResponse } from "node:http";
 import type { Json, JsonObject } from "../protocol/json.ts";
-import type { StreamFrame } from "./model-format.ts";
+import type { AnswerFormat, StreamFrame } from "./model-format.ts";
 import type { Fault } from "./model-reply.ts";
-
-/** The error that a stream with `cut.how` = `error` ends with. */
-const STREAM_ERROR: JsonObject = {
-  error: { message: "the engine stopped", type: "InternalServerError", param: null, code: 500 },
-};
 
 function headersOf(fault: Fault, contentType: string): Record<string, string> {
   return {
@@ -36,8 +31,13 @@ function write(response: ServerResponse, text: string): Promise<void> {
   });
 }
 
-/** Sends a whole answer. */
-export async function sendWhole(response: ServerResponse, body: JsonObject, fault: Fault): Promise<void> {
+/** Sends a whole answer; `failure` is the endpoint's way to say that it failed. */
+export async function sendWhole(
+  response: ServerResponse,
+  body: JsonObject,
+  fault: Fault,
+  failure: StreamFrame,
+): Promise<void> {
   await fault.gate?.(0);
   const { cut } = fault;
   if (cut === undefined) return sendBody(response, 200, body, fault);
@@ -51,7 +51,7 @@ export async function sendWhole(response: ServerResponse, body: JsonObject, faul
   }
   if (cut.how === "hang") return;
   if (cut.after === 0 && cut.how === "malformed") return sendBody(response, 200, '{"choices": [', fault);
-  if (cut.after === 0 && cut.how === "error") return sendBody(response, 500, STREAM_ERROR, fault);
+  if (cut.after === 0 && cut.how === "error") return sendBody(response, 500, failure.data, fault);
   response.destroy();
 }
 
@@ -74,7 +74,7 @@ export async function sendStream(
   response: ServerResponse,
   frames: Iterable<StreamFrame>,
   fault: Fault,
-  done: boolean,
+  { done, failure }: AnswerFormat,
 ): Promise<void> {
   const { cut } = fault;
   let chunk = 0;
@@ -87,8 +87,9 @@ export async function sendStream(
       if (cut.how === "hang") return;
       start();
       if (cut.how === "end") return void response.end();
-      if (cut.how === "error") return void response.end(`data: ${JSON.stringify(STREAM_ERROR)}\n\n`);
-      await write(response, "data: {not json\n\n");
+      if (cut.how === "error") return void response.end(lines(failure));
+      // Under the name of the event whose place it takes: readers pass over events without one.
+      await write(response, text.replace(/^data: .*/m, "data: {not json"));
     }
     await fault.gate?.(chunk);
     if (response.destroyed) return;

@@ -10,7 +10,8 @@ import { answerOf, type ModelAnswer } from "./model-answer.ts";
 import { chatFormat } from "./model-chat.ts";
 import { completionFormat } from "./model-completions.ts";
 import { embeddingsBody } from "./model-embeddings.ts";
-import type { AnswerFormat, Flavour, FormatInput } from "./model-format.ts";
+import { type AnswerFormat, ENGINE_FAILURE, type Flavour, type FormatInput } from "./model-format.ts";
+import { messageFormat, messagesFailure } from "./model-messages.ts";
 import { messagesOf, promptIds, toolNames } from "./model-prompt.ts";
 import {
   contextLengthReply,
@@ -28,7 +29,7 @@ import { encode } from "./toy-tokenizer.ts";
 export interface ModelServerOptions {
   /** What the model says; without it, it repeats the last message, calls a tool it must call, and fits a JSON schema. */
   reply?: ReplyScript;
-  /** Key that requests must carry as `Authorization: Bearer`; none by default. */
+  /** Key that requests must carry as `Authorization: Bearer` or `x-api-key`; none by default. */
   key?: string;
   /** Model names of `/v1/models`; `["toy"]` by default. Any model name is answered. */
   models?: readonly string[];
@@ -66,6 +67,8 @@ export interface RecordedRequest extends ModelRequest {
 export interface ModelServer {
   /** Base URL for an OpenAI client; ends in `/v1`. */
   readonly url: string;
+  /** The same without `/v1`: the base URL for an Anthropic client. */
+  readonly origin: string;
   /** Requests in the order in which they came; the list grows. */
   readonly requests: readonly RecordedRequest[];
   /** Resolves with request `index` (0: the first) when it has come. */
@@ -78,6 +81,7 @@ const OPERATIONS: Record<string, ModelOperation> = {
   "POST /v1/chat/completions": "chat",
   "POST /v1/completions": "completion",
   "POST /v1/responses": "response",
+  "POST /v1/messages": "message",
   "POST /v1/embeddings": "embedding",
   "GET /v1/models": "models",
 };
@@ -86,6 +90,7 @@ const FORMATS: Partial<Record<ModelOperation, AnswerFormat>> = {
   chat: chatFormat,
   completion: completionFormat,
   response: responseFormat,
+  message: messageFormat,
 };
 
 const DEFAULT_CHUNK_TOKENS = 4;
@@ -107,7 +112,8 @@ function parseObject(text: string): JsonObject | undefined {
   }
 }
 
-function badRequest(message: string): Json {
+function badRequest(operation: ModelOperation, message: string): Json {
+  if (operation === "message") return messagesFailure("invalid_request_error", message);
   return { error: { message, type: "BadRequestError", param: null, code: 400 } };
 }
 
@@ -123,7 +129,8 @@ function promptOf(request: ModelRequest): number[] {
 }
 
 /**
- * Starts a model server on 127.0.0.1. It serves chat completions, completions, responses, embeddings and models.
+ * Starts a model server on 127.0.0.1. It serves chat completions, completions, responses, embeddings and models as
+ * OpenAI's API, and messages as Anthropic's.
  *
  * Token ids are those of {@link encode} and end with {@link END_ID} unless the answer was cut, so `decode` gives the
  * text back; `usage` counts exactly these ids. A script that throws is answered with a 500 that tells what it threw.
@@ -176,15 +183,17 @@ export async function serveModel(options: ModelServerOptions = {}): Promise<Mode
 
   async function answer(request: RecordedRequest, outgoing: ServerResponse): Promise<void> {
     const { body, operation } = request;
-    if (options.key !== undefined && request.headers["authorization"] !== `Bearer ${options.key}`) {
+    const { authorization = `Bearer ${request.headers["x-api-key"]}` } = request.headers;
+    if (options.key !== undefined && authorization !== `Bearer ${options.key}`) {
       return sendBody(outgoing, 401, { error: "Unauthorized" });
     }
     if (operation === "unknown") return sendBody(outgoing, 404, { detail: "Not Found" });
     if (operation !== "models" && parseObject(request.text) === undefined) {
-      return sendBody(outgoing, 400, badRequest("the body is not a JSON object"));
+      return sendBody(outgoing, 400, badRequest(operation, "the body is not a JSON object"));
     }
     if (flavour === "openai" && "return_token_ids" in body) {
-      return sendBody(outgoing, 400, badRequest("Unrecognized request argument supplied: return_token_ids"));
+      const refused = badRequest(operation, "Unrecognized request argument supplied: return_token_ids");
+      return sendBody(outgoing, 400, refused);
     }
     const prompt = promptOf(request);
     let reply: Reply = await script(request);
@@ -199,12 +208,12 @@ export async function serveModel(options: ModelServerOptions = {}): Promise<Mode
     if (format === undefined) {
       const listed = models.map((id) => ({ id, object: "model", created: 0, owned_by: "agentlightning" }));
       const found = operation === "models" ? { object: "list", data: listed } : embeddingsBody(body, model);
-      return sendWhole(outgoing, found, fault);
+      return sendWhole(outgoing, found, fault, ENGINE_FAILURE);
     }
     const serial = request.index.toString(16).padStart(8, "0");
     request.answer = answerOf(reply, {
       promptIds: prompt,
-      n: operation === "response" ? 1 : (positive(body["n"]) ?? 1),
+      n: operation === "response" || operation === "message" ? 1 : (positive(body["n"]) ?? 1),
       maxTokens:
         positive(body["max_completion_tokens"], body["max_tokens"], body["max_output_tokens"]) ??
         Number.POSITIVE_INFINITY,
@@ -223,8 +232,8 @@ export async function serveModel(options: ModelServerOptions = {}): Promise<Mode
       reasoningField: options.reasoningField ?? "reasoning",
       chunkTokens: reply.chunkTokens ?? DEFAULT_CHUNK_TOKENS,
     };
-    if (request.stream) return sendStream(outgoing, format.frames(input), fault, format.done);
-    return sendWhole(outgoing, format.whole(input), fault);
+    if (request.stream) return sendStream(outgoing, format.frames(input), fault, format);
+    return sendWhole(outgoing, format.whole(input), fault, format.failure);
   }
 
   const server = createServer((incoming, outgoing) => {
@@ -240,8 +249,10 @@ export async function serveModel(options: ModelServerOptions = {}): Promise<Mode
     server.once("error", reject);
     server.listen(options.port ?? 0, "127.0.0.1", resolve);
   });
+  const origin = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
   return {
-    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}/v1`,
+    url: `${origin}/v1`,
+    origin,
     requests,
     request(index) {
       const come = requests[index];
