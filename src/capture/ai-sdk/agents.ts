@@ -3,10 +3,12 @@
  *
  * @module
  */
+import { ownGlobal } from "../../internal/own-global.ts";
 import { GenAi } from "../../protocol/semconv.ts";
+import type { OpenSpan } from "../../trace/open-span.ts";
 import { startSpan } from "../../trace/recorder.ts";
 import { runInSpan } from "../../trace/run-in-span.ts";
-import { withScope } from "../../trace/scope.ts";
+import { currentScope, withScope } from "../../trace/scope.ts";
 import { hide, isObject, type Loose } from "../openai/shape.ts";
 import { instrumentOptions, type ModuleContext } from "./call-options.ts";
 import { watchSteps } from "./stream-operation.ts";
@@ -14,8 +16,8 @@ import { watchSteps } from "./stream-operation.ts";
 type Class = new (...args: unknown[]) => object;
 type Method = (this: unknown, ...args: unknown[]) => unknown;
 
-/** Retries of the AI SDK when nothing else is said. */
-const MAX_RETRIES = 2;
+/** Spans of agents with the function ids by which they call the module's functions. */
+const agents = ownGlobal("ai-sdk-agents", () => new WeakMap<OpenSpan, unknown>());
 
 /** The agent's name that options give: its id, or the function id of its telemetry. */
 export function agentName(options: Loose): string | undefined {
@@ -30,25 +32,37 @@ function telemetryId(options: Loose): unknown {
   return isObject(telemetry) ? telemetry["functionId"] : undefined;
 }
 
-/** Runs `fn` as the agent that `options` name; without a name only what it calls is recorded. */
+/**
+ * Runs `fn` as the agent that `options` name; without a name only what it calls is recorded. An agent's own call of the
+ * module's functions is the agent already.
+ */
 export function runAsAgent(options: Loose, streams: boolean, fn: () => unknown): unknown {
   const name = agentName(options);
-  if (name === undefined) return fn();
-  const span = startSpan({
-    name: `invoke_agent ${name}`,
-    agent: name,
-    attributes: { [GenAi.OperationName]: "invoke_agent" },
-  });
+  if (name === undefined || isOwnCall(name)) return fn();
+  const span = startAgent(name, telemetryId(options));
   if (span === undefined) return withScope({ agent: name }, fn);
   if (!streams) return runInSpan(span, fn, { scope: { agent: name } });
-  const { maxRetries } = options;
-  watchSteps(span, typeof maxRetries === "number" ? maxRetries : MAX_RETRIES);
+  watchSteps(span, options["maxRetries"]);
   try {
     return withScope({ agent: name, span }, fn);
   } catch (error) {
     span.end({ outcome: "error", error });
     throw error;
   }
+}
+
+/** True where a call with the function id `id` is made by the agent that the code runs as, directly. */
+export function isOwnCall(id: unknown): boolean {
+  const around = currentScope()?.span;
+  return around !== undefined && agents.get(around) === id;
+}
+
+/** Starts the span of an agent that calls the module's functions with a function id. */
+export function startAgent(name: string, functionId: unknown): OpenSpan | undefined {
+  const attributes = { [GenAi.OperationName]: "invoke_agent" };
+  const span = startSpan({ name: `invoke_agent ${name}`, agent: name, attributes });
+  if (span !== undefined) agents.set(span, functionId);
+  return span;
 }
 
 /** A class like `original` whose agents are instrumented; `instanceof` takes both for the same. */
@@ -78,6 +92,7 @@ function wrap(method: Method, settings: Loose, streams: boolean, context: Module
   return function (this: unknown, ...args: unknown[]): unknown {
     const options = isObject(args[0]) ? instrumentOptions(args[0], context) : undefined;
     const given = options === undefined ? args : [options, ...args.slice(1)];
-    return runAsAgent({ ...options, ...settings }, streams, () => method.apply(this, given));
+    const { id, name } = settings;
+    return runAsAgent({ ...settings, ...options, id, name }, streams, () => method.apply(this, given));
   };
 }

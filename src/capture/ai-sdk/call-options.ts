@@ -4,7 +4,7 @@
  * @module
  */
 import { isObject, isThenable, type Loose } from "../openai/shape.ts";
-import { isModel, isProvider } from "./kinds.ts";
+import { isModel, isProvider, type ModelKind } from "./kinds.ts";
 import { instrumentModel, type ModelOptions } from "./model.ts";
 import { instrumentTools } from "./tools.ts";
 
@@ -15,9 +15,13 @@ export interface ModuleContext extends ModelOptions {
 }
 
 /** A copy of `options` whose model, tools and step preparation are instrumented. */
-export function instrumentOptions(options: Loose, context: ModuleContext, embeds = false): Loose {
+export function instrumentOptions(
+  options: Loose,
+  context: ModuleContext,
+  kind: ModelKind = "language",
+): Loose {
   const copy: Loose = { ...options };
-  if ("model" in options) copy["model"] = modelOf(options["model"], context, embeds);
+  if ("model" in options) copy["model"] = modelOf(options["model"], context, kind);
   if (isObject(options["tools"])) copy["tools"] = instrumentTools(options["tools"]);
   for (const name of ["prepareStep", "experimental_prepareStep", "prepareCall"]) {
     const prepare = options[name];
@@ -41,16 +45,15 @@ function wrapPrepare(prepare: Prepare, context: ModuleContext): Prepare {
 }
 
 /** The model, instrumented; a name is looked up as the SDK would, and left alone when it is not known. */
-function modelOf(model: unknown, context: ModuleContext, embeds: boolean): unknown {
+function modelOf(model: unknown, context: ModuleContext, kind: ModelKind): unknown {
   if (isModel(model)) return instrumentModel(model, context) ?? model;
   if (typeof model !== "string") return model;
   try {
     const globals = globalThis as unknown as Loose;
     const provider = globals["AI_SDK_DEFAULT_PROVIDER"] ?? context.ai["gateway"];
     if (!isProvider(provider)) return model;
-    const create = embeds
-      ? (provider["embeddingModel"] ?? provider["textEmbeddingModel"])
-      : provider["languageModel"];
+    // Version 5 has another name for embedding models.
+    const create = provider[`${kind}Model`] ?? provider["textEmbeddingModel"];
     const found: unknown = Reflect.apply(create as () => unknown, provider, [model]);
     return isModel(found) ? (instrumentModel(found, context) ?? model) : model;
   } catch {

@@ -14,7 +14,7 @@ import { chatRequest, embeddingRequest } from "../openai/request-attributes.ts";
 import { isObject, type Loose, objectAt, toJson } from "../openai/shape.ts";
 import { askForTokens, isHosted } from "../openai/token-request.ts";
 import { type Discretion, discreet } from "./discretion.ts";
-import type { CallKind } from "./kinds.ts";
+import type { ModelKind } from "./kinds.ts";
 import { readSpecEmbeddings, readSpecPart, readSpecResult } from "./spec-answer.ts";
 import { specBody } from "./spec-request.ts";
 import { type StepWatch, stepWatchOf } from "./stream-operation.ts";
@@ -23,7 +23,7 @@ import { listenToWire } from "./wire.ts";
 
 /** A call of a model that is about to be made. */
 export interface ModelCallStart {
-  kind: CallKind;
+  kind: ModelKind;
   /** The call's options: prompt, tools, settings, `abortSignal`. */
   params: Loose;
   modelId: unknown;
@@ -43,17 +43,27 @@ const SPEC = {
   keepsBody: true,
 } satisfies Operation;
 
-const SPEC_EMBEDDING: Operation = {
-  ...SPEC,
-  name: "embeddings",
-  span: { name: SpanName.Embedding, client: true },
-  request: embeddingRequest,
-  whole: readSpecEmbeddings,
+const OPERATION: Readonly<Record<ModelKind, Operation>> = {
+  language: SPEC,
+  embedding: {
+    ...SPEC,
+    name: "embeddings",
+    span: { name: SpanName.Embedding, client: true },
+    request: embeddingRequest,
+    whole: readSpecEmbeddings,
+  },
+  reranking: {
+    ...SPEC,
+    name: "rerank",
+    span: { name: "rerank", client: true },
+    request: embeddingRequest,
+    whole() {},
+  },
 };
 
 /** Runs `execute`, which asks the model, and records the call. The caller gets what `execute` gives. */
 export function callModel(start: ModelCallStart, execute: () => unknown): unknown {
-  const operation = start.kind === "embed" ? SPEC_EMBEDDING : SPEC;
+  const operation = OPERATION[start.kind];
   const span = startSpan(
     start.agent === undefined ? operation.span : { ...operation.span, agent: start.agent },
   );
@@ -209,7 +219,7 @@ class Recording {
   #describe(): void {
     if (this.#call.sentBody !== undefined) return;
     const { kind, params, modelId } = this.#start;
-    this.#call.sentBody = toJson(kind === "embed" ? { model: modelId } : specBody(params, modelId));
+    this.#call.sentBody = toJson(kind === "language" ? specBody(params, modelId) : { model: modelId });
   }
 }
 

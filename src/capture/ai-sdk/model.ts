@@ -5,7 +5,7 @@
  */
 import { WRAPPED } from "../openai/create.ts";
 import { hide, isObject, type Loose } from "../openai/shape.ts";
-import { type CallKind, MODEL_METHODS } from "./kinds.ts";
+import { MODEL_METHODS, type ModelKind } from "./kinds.ts";
 import { callModel } from "./model-call.ts";
 
 /** What a caller of `instrument` can choose for models of the AI SDK. */
@@ -25,7 +25,7 @@ export function instrumentModel<M extends Loose>(model: M, options: ModelOptions
   return model;
 }
 
-function wrap(original: Method, kind: CallKind, { tokenIds = "auto" }: ModelOptions): Method {
+function wrap(original: Method, kind: ModelKind, { tokenIds = "auto" }: ModelOptions): Method {
   const method: Method = function (this: unknown, ...args: unknown[]): unknown {
     const params = isObject(args[0]) ? args[0] : {};
     const modelId = isObject(this) ? this["modelId"] : undefined;

@@ -4,6 +4,7 @@
  *
  * @module
  */
+import { ownGlobal } from "../../internal/own-global.ts";
 import type { Outcome } from "../../protocol/semconv.ts";
 import { now, type Timestamp } from "../../trace/clock.ts";
 import type { OpenSpan } from "../../trace/open-span.ts";
@@ -19,7 +20,10 @@ export interface StepWatch {
   left(): void;
 }
 
-const watches = new WeakMap<OpenSpan, StepWatch>();
+/** Retries of the AI SDK when nothing else is said. */
+const MAX_RETRIES = 2;
+
+const watches = ownGlobal("ai-sdk-steps", () => new WeakMap<OpenSpan, StepWatch>());
 
 /** The watch of the operation with this span. */
 export function stepWatchOf(span: OpenSpan | undefined): StepWatch | undefined {
@@ -27,7 +31,8 @@ export function stepWatchOf(span: OpenSpan | undefined): StepWatch | undefined {
 }
 
 /** Ends `span` with the last step. A step that may be followed by another is the last when the rollout ends. */
-export function watchSteps(span: OpenSpan, maxRetries: number): void {
+export function watchSteps(span: OpenSpan, maxRetries: unknown): void {
+  const retries = typeof maxRetries === "number" ? maxRetries : MAX_RETRIES;
   let failures = 0;
   let last: { outcome: Outcome; endTime: Timestamp } | undefined;
   watches.set(span, {
@@ -38,7 +43,7 @@ export function watchSteps(span: OpenSpan, maxRetries: number): void {
     },
     failed(error) {
       last = { outcome: "error", endTime: now() };
-      const final = !isObject(error) || error["isRetryable"] !== true || ++failures > maxRetries;
+      const final = !isObject(error) || error["isRetryable"] !== true || ++failures > retries;
       if (final) span.end({ ...last, outcome: isAbort(error) ? "aborted" : "error", error });
     },
     left() {
