@@ -2,6 +2,7 @@
  * The 0.3 line of LangChain's core, in both of its copies.
  */
 import { createRequire } from "node:module";
+import * as esm from "langchain-v03";
 import OpenAI from "openai";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { instrument } from "../../../src/capture/instrument.ts";
@@ -16,29 +17,24 @@ beforeAll(async () => {
 });
 afterAll(() => server.close());
 
-const require = createRequire(import.meta.url);
-const loadEsm = async () => ({
-  manager: await import("langchain-core-v03/callbacks/manager"),
-  models: await import("langchain-core-v03/language_models/chat_models"),
-  messages: await import("langchain-core-v03/messages"),
-  prompts: await import("langchain-core-v03/prompts"),
-  singletons: await import("langchain-core-v03/singletons"),
-  testing: await import("langchain-core-v03/utils/testing"),
-  tools: await import("langchain-core-v03/tools"),
-});
-type Core = Awaited<ReturnType<typeof loadEsm>>;
+const require = createRequire(import.meta.resolve("langchain-v03/package.json"));
+type Core = Pick<
+  typeof esm,
+  "manager" | "models" | "messages" | "prompts" | "singletons" | "testing" | "tools" | "openai"
+>;
 const loadCjs = async (): Promise<Core> => ({
-  manager: require("langchain-core-v03/callbacks/manager"),
-  models: require("langchain-core-v03/language_models/chat_models"),
-  messages: require("langchain-core-v03/messages"),
-  prompts: require("langchain-core-v03/prompts"),
-  singletons: require("langchain-core-v03/singletons"),
-  testing: require("langchain-core-v03/utils/testing"),
-  tools: require("langchain-core-v03/tools"),
+  manager: require("@langchain/core/callbacks/manager"),
+  models: require("@langchain/core/language_models/chat_models"),
+  messages: require("@langchain/core/messages"),
+  prompts: require("@langchain/core/prompts"),
+  singletons: require("@langchain/core/singletons"),
+  testing: require("@langchain/core/utils/testing"),
+  tools: require("@langchain/core/tools"),
+  openai: require("@langchain/openai"),
 });
 
 describe.each([
-  { name: "ES modules", load: loadEsm },
+  { name: "ES modules", load: async (): Promise<Core> => esm },
   { name: "CommonJS", load: loadCjs },
 ])("$name", ({ load }) => {
   let core: Core;
