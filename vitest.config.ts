@@ -3,7 +3,7 @@ import { defineConfig } from "vitest/config";
 export default defineConfig({
   test: {
     include: ["test/**/*.test.ts"],
-    exclude: ["test/conformance/**", "node_modules/**"],
+    exclude: ["test/conformance/**", "**/node_modules/**"],
     // Whole processes, servers and HTTP clients are tested; a limit here only ends what hangs.
     testTimeout: 60_000,
     hookTimeout: 60_000,
