@@ -8,6 +8,18 @@ const shared: Options = {
   removeNodeProtocol: false,
 };
 
+/** Two small programs without chunks, since every process pays for them; what instruments is loaded at need. */
+export const register: Options[] = [
+  {
+    ...shared,
+    entry: { register: "src/register.ts", "register/loader": "src/register/loader.ts" },
+    format: ["esm"],
+    splitting: false,
+    dts: { entry: { register: "src/register.ts" }, compilerOptions: { ignoreDeprecations: "6.0" } },
+  },
+  { ...shared, entry: { "register/capture": "src/register/capture.ts" }, format: ["cjs"] },
+];
+
 export default defineConfig([
   {
     ...shared,
@@ -27,4 +39,5 @@ export default defineConfig([
     entry: { "cli/main": "src/cli/main.ts" },
     format: ["esm"],
   },
+  ...register,
 ]);

@@ -49,7 +49,8 @@ export function openOutsideRollouts(): ReadonlySet<OpenSpan> {
   return destinations.open;
 }
 
-const ROLLOUT = Symbol("agentlightning.rollout");
+// Of every copy of this package: a span may be started by one and handed on by another.
+const ROLLOUT = Symbol.for("agentlightning.rollout");
 type Owned = Span & FinishedSpan & { [ROLLOUT]?: RolloutScope | undefined };
 
 const tracer = ownGlobal("tracer", () =>

@@ -3,6 +3,7 @@
  *
  * @module
  */
+import { ownGlobal } from "../../internal/own-global.ts";
 import { type ClientContext, WRAPPED, wrapCreate } from "./create.ts";
 import { OPERATIONS } from "./operations.ts";
 import { hookPrepareRequest } from "./request-body.ts";
@@ -10,6 +11,9 @@ import type { OpenAIOptions } from "./settings.ts";
 import { hide, isObject, type Loose, objectAt } from "./shape.ts";
 
 type Method = (this: unknown, ...args: unknown[]) => unknown;
+
+/** What was chosen for each client that was given by hand, for calls that are recorded at its class. */
+export const chosen = ownGlobal("openai-clients", () => new WeakMap<object, OpenAIOptions>());
 
 /** True for a client of openai or one that looks like it: `chat.completions.create` or `responses.create`. */
 export function isOpenAIClient(value: object): value is Loose {
@@ -27,6 +31,7 @@ export function isOpenAIClient(value: object): value is Loose {
  */
 export function instrumentOpenAI(client: Loose, options: OpenAIOptions = {}): boolean {
   const { proxy, capture = proxy === undefined } = options;
+  if (!chosen.has(client)) chosen.set(client, options);
   if (proxy !== undefined) pointAt(client, proxy);
   const done = capture ? patchResources(client, options) : true;
   patchWithOptions(client, options);
@@ -50,7 +55,12 @@ function patchResources(client: Loose, { tokenIds = "auto" }: OpenAIOptions): bo
   const context: ClientContext = { client, tokenIds, tellsBody: hookPrepareRequest(client) };
   let done = true;
   for (const { operation, resource, create } of targets) {
-    done = hide(resource, "create", wrapCreate(create, operation, context)) && done;
+    done =
+      hide(
+        resource,
+        "create",
+        wrapCreate(create, operation, () => context),
+      ) && done;
   }
   return done;
 }

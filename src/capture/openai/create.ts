@@ -25,12 +25,16 @@ export interface ClientContext {
 
 type Method = (this: unknown, ...args: unknown[]) => unknown;
 
-/** Wraps `original`; the result has its name and length. */
-export function wrapCreate(original: Method, operation: Operation, context: ClientContext): Method {
+/** Wraps `original`; the result has its name and length. `contextOf` is asked by calls that are recorded. */
+export function wrapCreate(
+  original: Method,
+  operation: Operation,
+  contextOf: (resource: unknown) => ClientContext,
+): Method {
   const create: Method = function (this: unknown, ...args: unknown[]): unknown {
     const span = startSpan(operation.span);
     if (span === undefined) return original.apply(this, args);
-    const call = begin(span, operation, context, args);
+    const call = begin(span, operation, contextOf(this), args);
     let result: unknown;
     try {
       result = original.apply(this, args);

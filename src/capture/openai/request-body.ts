@@ -4,6 +4,7 @@
  *
  * @module
  */
+import { ownGlobal } from "../../internal/own-global.ts";
 import { hide, isObject, type Loose } from "./shape.ts";
 
 /** Where the JSON of a body is put. */
@@ -14,7 +15,7 @@ export interface BodyReceiver {
   sameBody: BodyReceiver | undefined;
 }
 
-const waiting = new WeakMap<object, BodyReceiver>();
+const waiting = ownGlobal("openai-bodies", () => new WeakMap<object, BodyReceiver>());
 
 /** Has `receiver` told the JSON of `body` once the SDK has made it. */
 export function awaitBody(body: object, receiver: BodyReceiver): void {
