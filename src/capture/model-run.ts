@@ -1,42 +1,49 @@
 /**
- * A model's run. It becomes a span only when nothing below has recorded the call: a client of OpenAI's does it with the
- * token ids, which LangChain drops.
+ * A model's run as a framework tells of it. It becomes a span only when nothing below has recorded the call: a client of
+ * OpenAI's does it with the token ids, which frameworks drop.
  *
  * @module
  */
-import type { Attributes, AttributeValue } from "../../protocol/json.ts";
-import { GenAi, type Outcome, SpanName } from "../../protocol/semconv.ts";
-import { now, type Timestamp } from "../../trace/clock.ts";
-import type { OpenSpan } from "../../trace/open-span.ts";
-import { startSpan } from "../../trace/recorder.ts";
-import type { RolloutScope } from "../../trace/rollout-scope.ts";
-import { currentScope, type InnerCalls, runIn, type Scope, withScope } from "../../trace/scope.ts";
-import { type Answer, append, choiceAt, createAnswer } from "../openai/answer.ts";
-import { writeAnswer } from "../openai/answer-attributes.ts";
-import { chatRequest } from "../openai/request-attributes.ts";
-import { type Loose, toJson } from "../openai/shape.ts";
-import { recordToolCalls } from "../openai/tool-call-spans.ts";
-import { readResult } from "./model-answer.ts";
-import { type ModelStart, providerOf, requestBody } from "./model-request.ts";
+import type { Attributes, AttributeValue } from "../protocol/json.ts";
+import { GenAi, type Outcome, SpanName } from "../protocol/semconv.ts";
+import { now, type Timestamp } from "../trace/clock.ts";
+import type { OpenSpan } from "../trace/open-span.ts";
+import { startSpan } from "../trace/recorder.ts";
+import type { RolloutScope } from "../trace/rollout-scope.ts";
+import { currentScope, type InnerCalls, runIn, type Scope, withScope } from "../trace/scope.ts";
+import { type Answer, createAnswer } from "./openai/answer.ts";
+import { writeAnswer } from "./openai/answer-attributes.ts";
+import { chatRequest } from "./openai/request-attributes.ts";
+import { type Loose, toJson } from "./openai/shape.ts";
+import { recordToolCalls } from "./openai/tool-call-spans.ts";
 
-/** What the patched model and the callback handler tell each other of one call. */
-export interface ModelPlace extends InnerCalls {
-  run: ModelRun | undefined;
+/** What is run. */
+export interface ModelRunStart {
+  /** The request as the body of a chat completion; asked once, at the end. */
+  readonly body: () => Loose;
+  /** The provider in the words of OpenTelemetry's conventions. */
+  readonly provider?: string | undefined;
+  /** Takes over the whole answer as the framework gives it. */
+  readonly read: (answer: Answer, result: unknown) => void;
 }
 
 /** A model's run while it is open. */
 export interface ModelRun {
   /** Where the calls inside are counted; known once the model itself runs. */
   place: InnerCalls | undefined;
-  /** Text of a streamed answer so far. */
-  text(piece: string): void;
-  /** LangChain has the answer. */
+  /** What has arrived so far. */
+  readonly answer: Answer;
+  /** The framework has the answer. */
   answered(result: unknown): void;
   failed(outcome: Outcome, error?: unknown): void;
 }
 
 /** Starts the record of a model's run under `parent`; `onEnd` is called once, however it ends. */
-export function openModelRun(start: ModelStart, parent: OpenSpan | undefined, onEnd: () => void): ModelRun {
+export function openModelRun(
+  start: ModelRunStart,
+  parent: OpenSpan | undefined,
+  onEnd: () => void = () => {},
+): ModelRun {
   return new Recording(start, parent, onEnd);
 }
 
@@ -50,14 +57,14 @@ class Recording implements ModelRun, OpenSpan {
   place: InnerCalls | undefined = undefined;
   ended = false;
   onForcedEnd: (() => void) | undefined = () => this.failed("incomplete");
-  readonly #start: ModelStart;
+  readonly answer = createAnswer();
+  readonly #start: ModelRunStart;
   readonly #parent: OpenSpan | undefined;
   readonly #scope: Scope | undefined = currentScope();
   readonly #startTime: Timestamp = now();
   readonly #onEnd: () => void;
-  #text: string | undefined = undefined;
 
-  constructor(start: ModelStart, parent: OpenSpan | undefined, onEnd: () => void) {
+  constructor(start: ModelRunStart, parent: OpenSpan | undefined, onEnd: () => void) {
     this.#start = start;
     this.#parent = parent;
     this.#onEnd = onEnd;
@@ -74,24 +81,22 @@ class Recording implements ModelRun, OpenSpan {
     this.failed("incomplete");
   }
 
-  text(piece: string): void {
-    this.#text = append(this.#text, piece);
-  }
-
   answered(result: unknown): void {
-    const answer = createAnswer();
     if (this.#close()) return;
-    readResult(answer, result);
+    try {
+      this.#start.read(this.answer, result);
+    } catch {
+      // What could be read is recorded.
+    }
     let outcome: Outcome = "ok";
-    for (const choice of answer.choices.values()) if (choice.finishReason === "length") outcome = "truncated";
-    this.#record(answer, outcome);
+    for (const { finishReason } of this.answer.choices.values()) {
+      if (finishReason === "length") outcome = "truncated";
+    }
+    this.#record(outcome);
   }
 
   failed(outcome: Outcome, error?: unknown): void {
-    if (this.#close()) return;
-    const answer = createAnswer();
-    if (this.#text !== undefined) choiceAt(answer, 0).content = this.#text;
-    this.#record(answer, outcome, error);
+    if (!this.#close()) this.#record(outcome, error);
   }
 
   /** True when there is nothing to record: it has ended before, or a layer below has recorded it. */
@@ -103,7 +108,17 @@ class Recording implements ModelRun, OpenSpan {
     return (this.place?.calls ?? 0) > 0;
   }
 
-  #record(answer: Answer, outcome: Outcome, error?: unknown): void {
+  /** The messages are the program's own objects: their text is taken when the call has ended. */
+  #sent(): string {
+    try {
+      return toJson(this.#start.body()) ?? "{}";
+    } catch {
+      return "{}";
+    }
+  }
+
+  #record(outcome: Outcome, error?: unknown): void {
+    const { answer } = this;
     const inner = this.place?.outer;
     const startTime = this.#startTime;
     runIn(this.#scope, () =>
@@ -115,9 +130,8 @@ class Recording implements ModelRun, OpenSpan {
           parent: this.#parent,
         });
         if (span === undefined) return;
-        // The messages are the program's own objects: their text is taken now.
-        const sent = toJson(requestBody(this.#start)) ?? "{}";
-        const provider = providerOf(this.#start);
+        const sent = this.#sent();
+        const { provider } = this.#start;
         if (outcome === "ok") recordToolCalls(span, answer);
         const late = (): Attributes => {
           const attributes = chatRequest(JSON.parse(sent) as Loose);

@@ -1,10 +1,10 @@
 /**
- * Replaces one method of a class or object of LangChain's, once.
+ * Replaces one method of a framework's class or object, once.
  *
  * @module
  */
-import { WRAPPED } from "../openai/create.ts";
-import { hide, type Loose } from "../openai/shape.ts";
+import { WRAPPED } from "./openai/create.ts";
+import { hide, type Loose } from "./openai/shape.ts";
 
 /** Any method. */
 export type Method = (this: unknown, ...args: unknown[]) => unknown;

@@ -6,7 +6,7 @@
  */
 import { bind } from "../../trace/scope.ts";
 import { isObject, objectAt } from "../openai/shape.ts";
-import { patch } from "./patch.ts";
+import { patch } from "../patch.ts";
 import { parentRunId, runInside } from "./runs.ts";
 
 const STORAGE = Symbol.for("ls:tracing_async_local_storage");

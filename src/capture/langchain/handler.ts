@@ -10,8 +10,10 @@ import { GenAi } from "../../protocol/semconv.ts";
 import type { SpanStart } from "../../trace/open-span.ts";
 import { startSpan } from "../../trace/recorder.ts";
 import { currentScope } from "../../trace/scope.ts";
+import { openModelRun } from "../model-run.ts";
 import { isObject } from "../openai/shape.ts";
-import { type ModelPlace, openModelRun } from "./model-run.ts";
+import { readResult } from "./model-answer.ts";
+import { type ModelStart, providerOf, requestBody } from "./model-request.ts";
 import {
   chainStart,
   isHidden,
@@ -21,7 +23,7 @@ import {
   toolResult,
   toolRunStart,
 } from "./run-start.ts";
-import { closeRun, openRun, type Run, runOf, spanUnder } from "./runs.ts";
+import { closeRun, type ModelPlace, openRun, type Run, runOf, spanUnder } from "./runs.ts";
 
 /** A callback handler by LangChain's duck typing. */
 export type Handler = Readonly<Record<string, unknown>>;
@@ -123,7 +125,9 @@ function startModel(...args: unknown[]): void {
   const prompt: unknown = Array.isArray(prompts) ? prompts[0] : prompts;
   const parent = runOf(parentId);
   const under = spanUnder(parentId);
-  const model = openModelRun({ llm, prompt, extra, metadata }, under, () => closeRun(runId));
+  const told: ModelStart = { llm, prompt, extra, metadata };
+  const start = { body: () => requestBody(told), provider: providerOf(told), read: readResult };
+  const model = openModelRun(start, under, () => closeRun(runId));
   const place = scope?.inner as ModelPlace | undefined;
   if (place !== undefined && "run" in place) {
     place.run ??= model;

@@ -10,10 +10,10 @@ import { isRecording } from "../../trace/recorder.ts";
 import { currentScope } from "../../trace/scope.ts";
 import type { OpenAIOptions } from "../openai/settings.ts";
 import { isObject, type Loose } from "../openai/shape.ts";
+import { ownerOf, patch } from "../patch.ts";
 import { patchCaller, patchContext, patchLambda, patchStorage } from "./context.ts";
 import { handler } from "./handler.ts";
 import { patchModel, prepare } from "./model.ts";
-import { ownerOf, patch } from "./patch.ts";
 
 /** What of LangChain a value is. */
 type Part = "manager" | "model" | "model class" | "context" | "caller" | "module";

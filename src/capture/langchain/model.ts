@@ -4,14 +4,15 @@
  * @module
  */
 import { isRecording } from "../../trace/recorder.ts";
-import { currentScope, runIn, type Scope, withScope } from "../../trace/scope.ts";
+import { currentScope, type Scope, withScope } from "../../trace/scope.ts";
+import { append, choiceAt } from "../openai/answer.ts";
 import { instrumentOpenAI, isOpenAIClient } from "../openai/client.ts";
 import type { OpenAIOptions } from "../openai/settings.ts";
-import { hide, isObject, isThenable, type Loose } from "../openai/shape.ts";
+import { isObject, type Loose } from "../openai/shape.ts";
+import { ownerOf, patch } from "../patch.ts";
+import { followSteps } from "../steps.ts";
 import { patchCaller } from "./context.ts";
-import type { ModelPlace } from "./model-run.ts";
-import { ownerOf, patch } from "./patch.ts";
-import { parentRunId, runOf, scopeUnder, spanUnder } from "./runs.ts";
+import { type ModelPlace, parentRunId, runOf, scopeUnder, spanUnder } from "./runs.ts";
 
 /** Patches the base class of `model`, an instance or a prototype; false when it cannot be. */
 export function patchModel(model: object, options: OpenAIOptions): boolean {
@@ -63,33 +64,21 @@ function adopt(started: readonly unknown[], place: ModelPlace): void {
   }
 }
 
-/** The generator's body runs in the context of whoever asks for the next chunk: the scope is put back each time. */
 function follow(stream: Loose, changes: Partial<Scope>): Loose {
   const place = changes.inner as ModelPlace;
-  const scope = withScope(changes, currentScope);
-  for (const name of ["next", "return", "throw"]) {
-    const original = stream[name];
-    if (typeof original !== "function") continue;
-    hide(stream, name, function (this: unknown, ...args: unknown[]): unknown {
-      // The consumer has left: LangChain tells nobody.
-      if (name === "return") place.run?.failed("cancelled");
-      const step: unknown = runIn(scope, () => original.apply(stream, args));
-      if (name === "next" && isThenable(step)) {
-        step.then(
-          (result) => listen(result, place),
-          () => {},
-        );
-      }
-      return step;
-    });
-  }
+  followSteps(stream, withScope(changes, currentScope), {
+    onStep: (step) => listen(step, place),
+    onError: () => {},
+    // The consumer has left: LangChain tells nobody.
+    onLeave: () => place.run?.failed("cancelled"),
+  });
   return stream;
 }
 
-function listen(step: unknown, { run, calls }: ModelPlace): void {
-  if (run === undefined || calls > 0 || !isObject(step) || !isObject(step["value"])) return;
-  const { content } = step["value"];
-  if (typeof content === "string") run.text(content);
+function listen(step: Loose, { run, calls }: ModelPlace): void {
+  if (run === undefined || calls > 0 || !isObject(step["value"])) return;
+  const choice = choiceAt(run.answer, 0);
+  choice.content = append(choice.content, step["value"]["content"]);
 }
 
 const prepared = new WeakSet<object>();

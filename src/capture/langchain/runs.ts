@@ -6,8 +6,13 @@
 import { ownGlobal } from "../../internal/own-global.ts";
 import { SpanName } from "../../protocol/semconv.ts";
 import type { OpenSpan } from "../../trace/open-span.ts";
-import { currentScope, type Scope, withScope } from "../../trace/scope.ts";
-import type { ModelRun } from "./model-run.ts";
+import { currentScope, type InnerCalls, type Scope, withScope } from "../../trace/scope.ts";
+import type { ModelRun } from "../model-run.ts";
+
+/** What the patched model and the callback handler tell each other of one call. */
+export interface ModelPlace extends InnerCalls {
+  run: ModelRun | undefined;
+}
 
 /** A chain, a graph, a node, a tool or a model at work. */
 export interface Run {

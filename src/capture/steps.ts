@@ -1,0 +1,36 @@
+/**
+ * Runs the steps of an iterator where it was made, and tells of them: the body of a generator runs in the context of
+ * whoever asks for the next value.
+ *
+ * @module
+ */
+import { runIn, type Scope } from "../trace/scope.ts";
+import { hide, isObject, isThenable, type Loose } from "./openai/shape.ts";
+
+/** What is told of an iterator's steps. None of the functions may throw. */
+export interface StepListener {
+  /** An iterator's result: `value`, or `done`. */
+  onStep(step: Loose): void;
+  onError(error: unknown): void;
+  /** The consumer has left before the end. */
+  onLeave(): void;
+}
+
+/** Replaces the methods of `iterator`, which stays the same object and gives the same promises. */
+export function followSteps(iterator: Loose, scope: Scope | undefined, listener: StepListener): void {
+  for (const name of ["next", "return", "throw"]) {
+    const original = iterator[name];
+    if (typeof original !== "function") continue;
+    hide(iterator, name, (...args: unknown[]): unknown => {
+      if (name === "return") listener.onLeave();
+      const step: unknown = runIn(scope, () => original.apply(iterator, args));
+      if (name === "next" && isThenable(step)) {
+        step.then(
+          (result) => isObject(result) && listener.onStep(result),
+          (error: unknown) => listener.onError(error),
+        );
+      }
+      return step;
+    });
+  }
+}
