@@ -109,6 +109,16 @@ export function withScope<R>(changes: Partial<Scope>, fn: () => R): R {
   );
 }
 
+/** Something that runs code with stores around it: a channel of `node:diagnostics_channel`. */
+export interface StoreBinder {
+  bindStore(storage: unknown, enter: (message: never) => Scope | undefined): void;
+}
+
+/** Has the code that a channel runs be in the scope that `enter` gives for the channel's message; it must not throw. */
+export function bindStore<M>(channel: StoreBinder, enter: (message: M) => Scope | undefined): void {
+  channel.bindStore(storage, enter as (message: never) => Scope | undefined);
+}
+
 /** Runs `fn` in exactly `scope`. */
 export function runIn<R>(scope: Scope | undefined, fn: () => R): R {
   return scope === undefined ? fn() : storage.run(scope, fn);

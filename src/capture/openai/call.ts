@@ -25,8 +25,8 @@ export interface ModelCall extends BodyReceiver {
   readonly hideUsage: boolean;
   /** The whole answer has arrived. */
   answered(value: unknown): void;
-  /** The call has failed. */
-  failed(error: unknown): void;
+  /** The call has failed, with outcome `error` unless `outcome` says otherwise or the caller has aborted it. */
+  failed(error: unknown, outcome?: Outcome): void;
   /** The caller has the raw response, and may never have the SDK read it. */
   responded(): void;
   /** The answer is a stream, whose controller has `signal`. */
@@ -35,8 +35,8 @@ export interface ModelCall extends BodyReceiver {
   chunk(value: unknown): void;
   /** The stream has ended. */
   finished(): void;
-  /** The consumer has left the stream. */
-  left(): void;
+  /** The consumer has left the stream, for a reason that it may tell. */
+  left(reason?: unknown): void;
 }
 
 /** What a call is made with. */
@@ -49,6 +49,8 @@ export interface CallStart {
   options: unknown;
   baseURL: unknown;
   hideUsage: boolean;
+  /** The service's name, where it is not told by its address; default `openai`. */
+  provider?: string | undefined;
 }
 
 /** Opens the record of a call whose span has started. */
@@ -86,9 +88,9 @@ class Call implements ModelCall {
     this.#end(this.#outcome());
   }
 
-  failed(error: unknown): void {
+  failed(error: unknown, outcome: Outcome = "error"): void {
     if (this.#ended) return;
-    this.#end(this.#aborted(error) ? "aborted" : "error", error);
+    this.#end(this.#aborted(error) ? "aborted" : outcome, error);
   }
 
   responded(): void {
@@ -113,9 +115,9 @@ class Call implements ModelCall {
     this.#end(this.#aborted(undefined) ? "aborted" : this.#complete() ? this.#outcome() : "incomplete");
   }
 
-  left(): void {
+  left(reason?: unknown): void {
     if (this.#ended) return;
-    this.#end(this.#complete() ? this.#outcome() : this.#aborted(undefined) ? "aborted" : "cancelled");
+    this.#end(this.#complete() ? this.#outcome() : this.#aborted(reason) ? "aborted" : "cancelled");
   }
 
   #forced(): void {
@@ -155,7 +157,7 @@ class Call implements ModelCall {
   }
 
   #end(outcome: Outcome, error?: unknown): void {
-    const { span, operation, body, options, baseURL } = this.#start;
+    const { span, operation, body, options, baseURL, provider } = this.#start;
     const answer = this.#answer;
     // Only a request that never left, or went round the SDK's hook, is serialised here.
     const sent = this.sentBody ?? toJson(body) ?? "{}";
@@ -165,7 +167,7 @@ class Call implements ModelCall {
     const late = (): Attributes => {
       const attributes = operation.request(JSON.parse(sent) as Loose);
       attributes[GenAi.OperationName] = operation.name;
-      writeServer(attributes, baseURL);
+      writeServer(attributes, baseURL, provider);
       if (helper !== undefined) attributes[Agl.Helper] = helper;
       writeAnswer(attributes, answer);
       return Object.assign(attributes, failure);

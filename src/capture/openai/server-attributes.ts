@@ -21,9 +21,9 @@ const PROVIDERS: ReadonlyArray<readonly [suffix: string, provider: string]> = [
   ["api.x.ai", "x_ai"],
 ];
 
-/** Writes the provider and, where `baseURL` can be read, the server's address. */
-export function writeServer(attributes: Attributes, baseURL: unknown): void {
-  let provider = "openai";
+/** Writes the provider, `otherwise` where its address does not tell, and the address where `baseURL` can be read. */
+export function writeServer(attributes: Attributes, baseURL: unknown, otherwise = "openai"): void {
+  let provider = otherwise;
   if (typeof baseURL === "string" && URL.canParse(baseURL)) {
     const { hostname, port } = new URL(baseURL);
     provider = PROVIDERS.find(([suffix]) => hostname.endsWith(suffix))?.[1] ?? provider;
