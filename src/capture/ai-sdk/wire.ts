@@ -7,16 +7,12 @@
 import { ownGlobal } from "../../internal/own-global.ts";
 import type { OpenSpan } from "../../trace/open-span.ts";
 import { currentScope } from "../../trace/scope.ts";
-import { isObject, type Loose } from "../openai/shape.ts";
-import { createEventReader } from "./sse.ts";
-import { tapped } from "./tapped-stream.ts";
+import { type EventListener, tapEvents } from "./response-events.ts";
 
 /** Receives what goes over the wire during one model call. */
-export interface WireListener {
+export interface WireListener extends EventListener {
   /** A request is about to leave; gives the body to send. Called once a request. */
   request(url: URL, body: string): string;
-  /** An event of the streamed answer; false when the user must not see it. */
-  event(value: Loose): boolean;
 }
 
 const listeners = ownGlobal("ai-sdk-wire", () => new WeakMap<OpenSpan, WireListener>());
@@ -68,26 +64,10 @@ function send(
   if (!(sent instanceof Promise)) return sent;
   return sent.then((response) => {
     try {
-      listenToBody(response, listener);
+      tapEvents(response, listener);
     } catch {
       // The answer is recorded from what the model makes of it.
     }
     return response;
   });
-}
-
-/** The response stays the same object; its body is tapped when somebody takes it as a stream. */
-function listenToBody(response: Response, listener: WireListener): void {
-  if (!isObject(response) || response.headers.get("content-type")?.includes("text/event-stream") !== true)
-    return;
-  let body: ReadableStream<Uint8Array> | null | undefined;
-  const get = (): ReadableStream<Uint8Array> | null => {
-    if (body !== undefined) return body;
-    const own = Object.getOwnPropertyDescriptor(Response.prototype, "body")?.get?.call(response) ?? null;
-    if (own === null || own.locked) return own;
-    const { chunk, rest } = createEventReader((event) => listener.event(event));
-    body = tapped<Uint8Array>(own, { chunk, finished: rest, failed() {}, left() {} });
-    return body;
-  };
-  Reflect.defineProperty(response, "body", { get, configurable: true });
 }
