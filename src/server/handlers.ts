@@ -4,11 +4,11 @@
  * @module
  */
 import { AglError } from "../errors.ts";
+import { storableAttributes } from "../protocol/otlp/attribute.ts";
 import type { AttemptedRollout, EnqueueRolloutRequest, Rollout } from "../protocol/rollout.ts";
 import type { ROUTES, Route, RouteName } from "../protocol/routes.ts";
 import type { Parsed, SchemaName } from "../protocol/schemas.ts";
 import type { AttemptPatch, LightningStore, RolloutPatch, SpanInput } from "../store/interface.ts";
-import { storableAttributes } from "./otlp/attribute.ts";
 
 /** Routes whose answer is not a JSON value made from the store alone. */
 export type SpecialRoute = "events" | "otlpTraces" | "otlpMetrics" | "otlpLogs" | "otlpProfiles";

@@ -6,9 +6,9 @@
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
 import { gunzipSync } from "node:zlib";
+import { decodeTracesProto } from "../../src/protocol/otlp/decode-proto.ts";
+import type { OtlpSpan } from "../../src/protocol/otlp/otlp-span.ts";
 import { Agl } from "../../src/protocol/semconv.ts";
-import { decodeTracesProto } from "../../src/server/otlp/decode-proto.ts";
-import type { OtlpSpan } from "../../src/server/otlp/otlp-span.ts";
 
 /** One request as it arrived. */
 export interface Received {

@@ -3,8 +3,8 @@ import { resourceFromAttributes } from "@opentelemetry/resources";
 import fc from "fast-check";
 import { expect, it } from "vitest";
 import { encodeSpans } from "../../src/export/encode.ts";
-import { decodeTracesProto } from "../../src/server/otlp/decode-proto.ts";
-import type { OtlpSpan } from "../../src/server/otlp/otlp-span.ts";
+import { decodeTracesProto } from "../../src/protocol/otlp/decode-proto.ts";
+import type { OtlpSpan } from "../../src/protocol/otlp/otlp-span.ts";
 import type { FinishedSpan } from "../../src/trace/finished-span.ts";
 
 const text = fc.oneof(

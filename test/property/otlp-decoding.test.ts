@@ -1,8 +1,8 @@
 import fc from "fast-check";
 import { expect, test } from "vitest";
 import { AglError } from "../../src/errors.ts";
-import { decodeTracesJson } from "../../src/server/otlp/decode-json.ts";
-import { decodeTracesProto } from "../../src/server/otlp/decode-proto.ts";
+import { decodeTracesJson } from "../../src/protocol/otlp/decode-json.ts";
+import { decodeTracesProto } from "../../src/protocol/otlp/decode-proto.ts";
 import { meaningOf, type RequestModel, requests, toJson, type Visited } from "../server/otlp-model.ts";
 import { oracleDecode, oracleEncode } from "../server/otlp-oracle.ts";
 

@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
+import { type RawValue, setAttribute, storableAttributes } from "../../src/protocol/otlp/attribute.ts";
+import { secondsOf } from "../../src/protocol/otlp/otlp-span.ts";
 import type { SpanAttributes } from "../../src/protocol/span.ts";
-import { type RawValue, setAttribute, storableAttributes } from "../../src/server/otlp/attribute.ts";
-import { secondsOf } from "../../src/server/otlp/otlp-span.ts";
 
 function stored(value: RawValue): unknown {
   const attributes: SpanAttributes = {};

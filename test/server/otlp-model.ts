@@ -4,8 +4,8 @@
  * @module
  */
 import fc from "fast-check";
+import type { OtlpSpan } from "../../src/protocol/otlp/otlp-span.ts";
 import type { SpanResource } from "../../src/protocol/span.ts";
-import type { OtlpSpan } from "../../src/server/otlp/otlp-span.ts";
 
 /** One case of AnyValue, as the generated codec writes it. */
 export type AnyModel = { value: { case: string | undefined; value?: unknown } };

@@ -7,14 +7,15 @@ import { promisify } from "node:util";
 import { gzip } from "node:zlib";
 import type { Context } from "hono";
 import { AglError } from "../../errors.ts";
+import { decodeTracesJson } from "../../protocol/otlp/decode-json.ts";
+import { decodeTracesProto } from "../../protocol/otlp/decode-proto.ts";
+import type { SpanVisitor } from "../../protocol/otlp/otlp-span.ts";
+import { malformed } from "../../protocol/otlp/wire.ts";
 import type { AddSpanResult, LightningStore, SpanInput } from "../../store/interface.ts";
 import type { Admission, ServerLimits } from "../admission.ts";
 import type { Logger } from "../log.ts";
 import { refusalOf } from "../refusal.ts";
 import { readBody, type ServerEnv } from "../request-body.ts";
-import { decodeTracesJson } from "./decode-json.ts";
-import { decodeTracesProto } from "./decode-proto.ts";
-import type { SpanVisitor } from "./otlp-span.ts";
 import { place } from "./place.ts";
 import {
   encodeExportReply,
@@ -24,7 +25,6 @@ import {
   type PartialSuccess,
   PROTOBUF,
 } from "./reply.ts";
-import { malformed } from "./wire.ts";
 
 /** Different reasons that one answer tells. */
 const REASONS_TOLD = 5;

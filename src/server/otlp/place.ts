@@ -4,10 +4,10 @@
  * @module
  */
 import type { Json } from "../../protocol/json.ts";
+import type { OtlpSpan } from "../../protocol/otlp/otlp-span.ts";
 import { Agl } from "../../protocol/semconv.ts";
 import type { SpanAttributes, SpanResource } from "../../protocol/span.ts";
 import type { SpanInput } from "../../store/interface.ts";
-import type { OtlpSpan } from "./otlp-span.ts";
 
 const NO_SPAN_ID = "0".repeat(16);
 

@@ -3,7 +3,7 @@
  *
  * @module
  */
-import type { SpanAttributes, SpanEvent, SpanLink, SpanResource } from "../../protocol/span.ts";
+import type { SpanAttributes, SpanEvent, SpanLink, SpanResource } from "../span.ts";
 import { type RawValue, setAttribute, setOwn } from "./attribute.ts";
 import { type Budget, type SpanVisitor, secondsOf, spanId, spend, statusCode, traceId } from "./otlp-span.ts";
 import { malformed } from "./wire.ts";

@@ -6,8 +6,8 @@
  *
  * @module
  */
-import type { Json } from "../../protocol/json.ts";
-import type { SpanAttributes } from "../../protocol/span.ts";
+import type { Json } from "../json.ts";
+import type { SpanAttributes } from "../span.ts";
 
 /** A decoded value: JSON, and numbers that JSON cannot hold. */
 export type RawValue = Json | RawValue[] | { [key: string]: RawValue };

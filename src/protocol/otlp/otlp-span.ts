@@ -4,7 +4,7 @@
  * @module
  */
 import { AglError } from "../../errors.ts";
-import type { SpanAttributes, SpanEvent, SpanLink, SpanResource, SpanStatus } from "../../protocol/span.ts";
+import type { SpanAttributes, SpanEvent, SpanLink, SpanResource, SpanStatus } from "../span.ts";
 
 /** One span of an export request. */
 export interface OtlpSpan {
