@@ -27,7 +27,6 @@ export interface RunFacts {
 /** A run's span, and what its children have to know. */
 export type NamedStart = Pick<Run, "named" | "agentName"> & { start: SpanStart };
 
-const GRAPHS: ReadonlySet<string> = new Set(["CompiledStateGraph", "CompiledGraph", "Pregel"]);
 /** The name of a graph that was given none. */
 const UNNAMED = "LangGraph";
 /** Nodes that every prebuilt agent has; they name a step, not an agent. */
@@ -56,7 +55,7 @@ export function chainStart(facts: RunFacts): NamedStart {
     const isAgent = !named && !STEPS.has(name) && !name.includes(".");
     return { ...inherited, start: { name: `node ${name}`, attributes, ...(isAgent && { agent: name }) } };
   }
-  if (type !== undefined && GRAPHS.has(type)) {
+  if (isGraph(facts.serialized)) {
     if (name !== UNNAMED && !named) return { ...inherited, start: agentStart(name) };
     return { ...inherited, start: { name: `graph ${name}`, attributes: { [CHAIN_TYPE]: name } } };
   }
@@ -75,6 +74,12 @@ function agentStart(name: string): SpanStart {
     agent: name,
     attributes: { [GenAi.OperationName]: "invoke_agent", [CHAIN_TYPE]: name },
   };
+}
+
+/** Told by the namespace: in a bundled program the class may have any name. */
+function isGraph(serialized: unknown): boolean {
+  const id = field(serialized, "id");
+  return Array.isArray(id) && id[0] === "langgraph" && id[1] === "pregel";
 }
 
 /** A node's own run has the tag of its step, which what the node calls does not have. */
