@@ -8,10 +8,12 @@ import { isModel, isModule, isProvider } from "./ai-sdk/kinds.ts";
 import { instrumentModel } from "./ai-sdk/model.ts";
 import { instrumentModule } from "./ai-sdk/module.ts";
 import { instrumentProvider } from "./ai-sdk/provider.ts";
+import { instrumentAnthropic, isAnthropicClient } from "./anthropic/client.ts";
 import { instrumentLangChain, isLangChain } from "./langchain/install.ts";
 import { instrumentOpenAI, isOpenAIClient } from "./openai/client.ts";
 import type { OpenAIOptions } from "./openai/settings.ts";
 import type { Loose } from "./openai/shape.ts";
+import { instrumentAgents, isAgentsModule } from "./openai-agents/module.ts";
 
 /** Options of {@link instrument}. */
 export type InstrumentOptions = OpenAIOptions;
@@ -29,8 +31,16 @@ const VENDORS: readonly Vendor[] = [
     instrument: (value, options) => (instrumentOpenAI(value, options) ? value : undefined),
   },
   {
+    is: isAnthropicClient,
+    instrument: (value, options) => (instrumentAnthropic(value, options) ? value : undefined),
+  },
+  {
     is: isLangChain,
     instrument: (value, options) => (instrumentLangChain(value, options) ? value : undefined),
+  },
+  {
+    is: isAgentsModule,
+    instrument: unlessOff((value, options) => (instrumentAgents(value, options) ? value : undefined)),
   },
   { is: isModule, instrument: unlessOff(instrumentModule) },
   { is: isModel, instrument: unlessOff(instrumentModel) },

@@ -6,6 +6,7 @@
 import type { Attributes } from "@opentelemetry/api";
 import { AGENT_NAME, Agl } from "../protocol/semconv.ts";
 import type { FinishedSpan } from "../trace/finished-span.ts";
+import { isNative, noteNative } from "../trace/native-spans.ts";
 import type { RolloutScope } from "../trace/rollout-scope.ts";
 import type { Scope } from "../trace/scope.ts";
 import type { SpanSink } from "./sink.ts";
@@ -44,7 +45,8 @@ const MAX_OPEN = 10_000;
 
 /**
  * A processor for the app's own tracer provider: a span that starts inside a rollout, or under a span of one, goes to
- * `sink` with the rollout's ids when it ends; all others are left alone. It never throws, and the provider's
+ * `sink` with the rollout's ids when it ends; all others are left alone, and so are those that an SDK makes of a model
+ * call which is recorded by itself. It never throws, and the provider's
  * `shutdown` delivers but does not close the sink, which has other users.
  */
 export function createSpanProcessor(options: SpanProcessorOptions): RolloutSpanProcessor {
@@ -66,6 +68,7 @@ export function createSpanProcessor(options: SpanProcessorOptions): RolloutSpanP
     onStart(span) {
       const owner = ownerOf(span);
       if (owner === undefined) return;
+      noteNative(span);
       const { traceId, spanId } = span.spanContext();
       open.set(keyOf(traceId, spanId), owner);
       if (open.size > MAX_OPEN) open.delete(open.keys().next().value as string);
@@ -77,6 +80,7 @@ export function createSpanProcessor(options: SpanProcessorOptions): RolloutSpanP
         const owner = open.get(key);
         if (owner === undefined) return;
         open.delete(key);
+        if (isNative(span)) return;
         const { rollout, agent } = owner;
         // Not set on the span itself, where its limit of attributes or another processor could take them away again.
         const attributes: Attributes = {

@@ -17,6 +17,7 @@ export function writeAnswer(attributes: Attributes, answer: Answer): void {
   if (fingerprint !== undefined) attributes["openai.response.system_fingerprint"] = fingerprint;
   if (serviceTier !== undefined) attributes["openai.response.service_tier"] = serviceTier;
   if (embeddings !== undefined) attributes["gen_ai.response.embeddings"] = embeddings;
+  Object.assign(attributes, answer.own);
   writeUsage(attributes, answer);
   if (answer.promptTokenIds !== undefined) attributes[Tokens.Prompt] = answer.promptTokenIds;
   const indexes = [...answer.choices.keys()].sort((a, b) => a - b);
@@ -34,7 +35,7 @@ export function writeAnswer(attributes: Attributes, answer: Answer): void {
 
 function writeUsage(attributes: Attributes, { usage }: Answer): void {
   if (usage === undefined) return;
-  const { input, output, total, cached, reasoning } = usage;
+  const { input, output, total, cached, written, reasoning } = usage;
   if (input !== undefined) {
     attributes[GenAi.InputTokens] = input;
     attributes[GenAi.PromptTokens] = input;
@@ -45,6 +46,7 @@ function writeUsage(attributes: Attributes, { usage }: Answer): void {
   }
   if (total !== undefined) attributes["gen_ai.usage.total_tokens"] = total;
   if (cached !== undefined) attributes["gen_ai.usage.cache_read.input_tokens"] = cached;
+  if (written !== undefined) attributes["gen_ai.usage.cache_creation.input_tokens"] = written;
   if (reasoning !== undefined) attributes["gen_ai.usage.reasoning_tokens"] = reasoning;
 }
 

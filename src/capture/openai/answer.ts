@@ -3,6 +3,7 @@
  *
  * @module
  */
+import type { Attributes } from "../../protocol/json.ts";
 import { copyJson, isObject, type Loose } from "./shape.ts";
 
 /** A tool call of an answer; `arguments` is JSON text as the model wrote it. */
@@ -34,6 +35,8 @@ export interface Usage {
   output: number | undefined;
   total: number | undefined;
   cached: number | undefined;
+  /** Tokens written to a cache, where the server counts them. */
+  written?: number | undefined;
   reasoning: number | undefined;
 }
 
@@ -49,6 +52,8 @@ export interface Answer {
   readonly choices: Map<number, Choice>;
   /** Vectors of an embeddings answer. */
   embeddings: number | undefined;
+  /** What only this vendor's answers have, as attributes. */
+  own?: Attributes;
   /** What the server said in the body of a call that failed with HTTP status 200. */
   failure: { code: string | undefined; message: string } | undefined;
 }
@@ -144,6 +149,7 @@ function readUsage(usage: Loose): Usage {
   };
 }
 
-function count(value: unknown): number | undefined {
+/** `value` when it is a count of tokens. */
+export function count(value: unknown): number | undefined {
   return typeof value === "number" && Number.isFinite(value) && value >= 0 ? value : undefined;
 }

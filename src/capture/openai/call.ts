@@ -9,7 +9,7 @@ import { now } from "../../trace/clock.ts";
 import type { OpenSpan } from "../../trace/open-span.ts";
 import { type Answer, createAnswer } from "./answer.ts";
 import { writeAnswer } from "./answer-attributes.ts";
-import type { Operation } from "./operations.ts";
+import type { Operation, Vendor } from "./operations.ts";
 import type { BodyReceiver } from "./request-body.ts";
 import { writeServer } from "./server-attributes.ts";
 import { isObject, type Loose, objectAt, toJson } from "./shape.ts";
@@ -162,12 +162,15 @@ class Call implements ModelCall {
     // Only a request that never left, or went round the SDK's hook, is serialised here.
     const sent = this.sentBody ?? toJson(body) ?? "{}";
     const helper = helperName(options);
-    const failure = failureAttributes(error, answer);
+    const failure = failureAttributes(error, answer, operation.vendor);
+    const { model } = body;
     if (outcome === "ok") recordToolCalls(span, answer);
     const late = (): Attributes => {
       const attributes = operation.request(JSON.parse(sent) as Loose);
       attributes[GenAi.OperationName] = operation.name;
-      writeServer(attributes, baseURL, provider);
+      // Bedrock and Vertex name the model in the URL.
+      if (typeof model === "string") attributes[GenAi.RequestModel] ??= model;
+      writeServer(attributes, baseURL, provider ?? operation.vendor?.name);
       if (helper !== undefined) attributes[Agl.Helper] = helper;
       writeAnswer(attributes, answer);
       return Object.assign(attributes, failure);
@@ -202,17 +205,21 @@ function helperName(options: unknown): string | undefined {
 }
 
 /** What the server said of a failure. */
-function failureAttributes(error: unknown, answer: Answer): Attributes | undefined {
+function failureAttributes(
+  error: unknown,
+  answer: Answer,
+  { name, errorCode }: Pick<Vendor, "name" | "errorCode"> = { name: "openai", errorCode: "code" },
+): Attributes | undefined {
   const { failure } = answer;
   if (failure !== undefined)
     return { "error.type": failure.code ?? "response_failed", "error.message": failure.message };
   if (!isObject(error)) return undefined;
   const attributes: Attributes = {};
-  const { status, code } = error;
+  const { status, [errorCode]: code } = error;
   const requestId = error["requestID"] ?? error["request_id"];
   if (typeof status === "number") attributes["http.response.status_code"] = status;
-  if (typeof code === "string") attributes["openai.error.code"] = code;
-  if (typeof requestId === "string") attributes["openai.request.id"] = requestId;
+  if (typeof code === "string") attributes[`${name}.error.code`] = code;
+  if (typeof requestId === "string") attributes[`${name}.request.id`] = requestId;
   return attributes;
 }
 

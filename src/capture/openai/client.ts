@@ -5,7 +5,7 @@
  */
 import { ownGlobal } from "../../internal/own-global.ts";
 import { type ClientContext, WRAPPED, wrapCreate } from "./create.ts";
-import { OPERATIONS } from "./operations.ts";
+import { OPERATIONS, type Operation } from "./operations.ts";
 import { hookPrepareRequest } from "./request-body.ts";
 import type { OpenAIOptions } from "./settings.ts";
 import { hide, isObject, type Loose, objectAt } from "./shape.ts";
@@ -25,16 +25,21 @@ export function isOpenAIClient(value: object): value is Loose {
 }
 
 /**
- * Replaces `create` of the client's resources and keeps the clients that `withOptions` makes instrumented.
+ * Replaces `create` of the client's resources, those of `operations`, and keeps the clients that `withOptions` makes
+ * instrumented.
  *
  * @returns false when the client refuses it, being frozen
  */
-export function instrumentOpenAI(client: Loose, options: OpenAIOptions = {}): boolean {
+export function instrumentOpenAI(
+  client: Loose,
+  options: OpenAIOptions = {},
+  operations: readonly Operation[] = OPERATIONS,
+): boolean {
   const { proxy, capture = proxy === undefined } = options;
   if (!chosen.has(client)) chosen.set(client, options);
   if (proxy !== undefined) pointAt(client, proxy);
-  const done = capture ? patchResources(client, options) : true;
-  patchWithOptions(client, options);
+  const done = capture ? patchResources(client, options, operations) : true;
+  patchWithOptions(client, options, operations);
   return done;
 }
 
@@ -43,8 +48,12 @@ function pointAt(client: Loose, proxy: NonNullable<OpenAIOptions["proxy"]>): voi
   if (proxy.apiKey !== undefined) Reflect.set(client, "apiKey", proxy.apiKey);
 }
 
-function patchResources(client: Loose, { tokenIds = "auto" }: OpenAIOptions): boolean {
-  const targets = OPERATIONS.flatMap((operation) => {
+function patchResources(
+  client: Loose,
+  { tokenIds = "auto" }: OpenAIOptions,
+  operations: readonly Operation[],
+): boolean {
+  const targets = operations.flatMap((operation) => {
     const resource = objectAt(client, operation.path);
     const create = resource?.["create"];
     if (resource === undefined || typeof create !== "function" || WRAPPED in create) return [];
@@ -52,7 +61,11 @@ function patchResources(client: Loose, { tokenIds = "auto" }: OpenAIOptions): bo
   });
   if (targets.length === 0) return true;
   if (targets.some(({ resource }) => !Object.isExtensible(resource))) return false;
-  const context: ClientContext = { client, tokenIds, tellsBody: hookPrepareRequest(client) };
+  const context: ClientContext = {
+    client,
+    tokenIds,
+    tellsBody: hookPrepareRequest(client, operations[0]?.vendor?.bodyKey),
+  };
   let done = true;
   for (const { operation, resource, create } of targets) {
     done =
@@ -65,12 +78,12 @@ function patchResources(client: Loose, { tokenIds = "auto" }: OpenAIOptions): bo
   return done;
 }
 
-function patchWithOptions(client: Loose, options: OpenAIOptions): void {
+function patchWithOptions(client: Loose, options: OpenAIOptions, operations: readonly Operation[]): void {
   const original = client["withOptions"];
   if (typeof original !== "function" || WRAPPED in original) return;
   const withOptions = function (this: unknown, ...args: unknown[]): unknown {
     const child: unknown = original.apply(this, args);
-    if (isObject(child)) instrumentOpenAI(child, options);
+    if (isObject(child)) instrumentOpenAI(child, options, operations);
     return child;
   };
   Object.defineProperties(withOptions, {

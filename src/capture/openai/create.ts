@@ -3,12 +3,14 @@
  *
  * @module
  */
+
+import { coveringNative } from "../../trace/native-spans.ts";
 import type { OpenSpan } from "../../trace/open-span.ts";
 import { startSpan } from "../../trace/recorder.ts";
 import { type ModelCall, openCall } from "./call.ts";
 import type { Operation } from "./operations.ts";
 import { watch } from "./promise-watch.ts";
-import { awaitBody } from "./request-body.ts";
+import { awaitBody, bodyMark } from "./request-body.ts";
 import { isObject, type Loose, toJson } from "./shape.ts";
 import { askForTokens, isHosted } from "./token-request.ts";
 
@@ -37,7 +39,10 @@ export function wrapCreate(
     const call = begin(span, operation, contextOf(this), args);
     let result: unknown;
     try {
-      result = original.apply(this, args);
+      result =
+        operation.vendor?.ownSpans === true
+          ? coveringNative(args[1], () => original.apply(this, args))
+          : original.apply(this, args);
     } catch (error) {
       call.failed(error);
       throw error;
@@ -74,7 +79,8 @@ function begin(span: OpenSpan, operation: Operation, context: ClientContext, arg
     }
   }
   const call = openCall({ span, operation, body, options, baseURL, hideUsage });
-  if (context.tellsBody && operation.keepsBody) awaitBody(body, call);
+  const mark = operation.keepsBody ? bodyMark(body, operation.vendor?.bodyKey) : undefined;
+  if (context.tellsBody && isObject(mark)) awaitBody(mark, call);
   // Of a body that is sent as a copy the input is not recorded, which may be megabytes of text.
   else call.sentBody = toJson(operation.keepsBody ? body : { ...body, input: undefined });
   return call;

@@ -14,8 +14,22 @@ import { chatRequest, completionRequest, embeddingRequest, responsesRequest } fr
 import { readResponse, readResponseEvent } from "./responses-answer.ts";
 import type { Loose } from "./shape.ts";
 
+/** What sets the clients of another vendor than OpenAI apart. */
+export interface Vendor {
+  /** `gen_ai.provider.name` where the host has no name of its own; first word of attributes that only this vendor has. */
+  readonly name: string;
+  /** Field of the SDK's errors that holds what the server calls the error. */
+  readonly errorCode: "code" | "type";
+  /** Field of a request's body by which the body is known when it is sent, where the SDK sends a copy of it. */
+  readonly bodyKey?: string;
+  /** True when the SDK makes OpenTelemetry spans of its own. */
+  readonly ownSpans?: boolean;
+}
+
 /** One endpoint. */
 export interface Operation {
+  /** OpenAI where it is left out. */
+  readonly vendor?: Vendor;
   /** Where the resource with the method `create` hangs on the client. */
   readonly path: readonly string[];
   /** `gen_ai.operation.name`. */
@@ -27,13 +41,14 @@ export interface Operation {
   readonly whole: (answer: Answer, value: Loose) => void;
   /** Reads a chunk of a streamed answer. */
   readonly chunk: (answer: Answer, value: Loose) => void;
-  /** True when the SDK sends the very object that `create` was given (embeddings are sent as a copy). */
+  /** True when what is sent can be known as what `create` was given (embeddings are sent as a copy). */
   readonly keepsBody: boolean;
   /** What asks this endpoint for log probabilities; undefined where token ids cannot be asked for. */
   readonly logprobs?: true | 1;
 }
 
-const modelCall: SpanStart = { name: SpanName.ModelCall, client: true };
+/** How the span of a model call starts. */
+export const modelCall: SpanStart = { name: SpanName.ModelCall, client: true };
 const embedding: SpanStart = { name: SpanName.Embedding, client: true };
 const responses = {
   name: "chat",

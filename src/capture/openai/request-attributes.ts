@@ -24,6 +24,9 @@ const SKIPPED: ReadonlySet<string> = new Set([
   "prompt",
   "input",
   "instructions",
+  "system",
+  // Holds the keys of other servers.
+  "mcp_servers",
   "tools",
   "functions",
   "user",
@@ -75,12 +78,13 @@ export function embeddingRequest(body: Loose): Attributes {
   return parameters(body);
 }
 
-function parameters(body: Loose): Attributes {
+/** Everything of a request but the conversation. */
+export function parameters(body: Loose): Attributes {
   const attributes: Attributes = {};
   for (const name in body) {
     if (SKIPPED.has(name)) continue;
     const value = body[name];
-    if (name === "stop" && Array.isArray(value))
+    if ((name === "stop" || name === "stop_sequences") && Array.isArray(value))
       attributes["gen_ai.request.stop_sequences"] = value.map(String);
     else if (name === "stop" && typeof value === "string")
       attributes["gen_ai.request.stop_sequences"] = [value];
@@ -118,7 +122,8 @@ function asMessage(item: Loose): Loose {
   return { role: typeof type === "string" ? type : "item", content: toJson(item) };
 }
 
-function writeMessage(attributes: Attributes, position: number, message: Loose): void {
+/** Writes one message of the prompt, in the form of a chat completion's. */
+export function writeMessage(attributes: Attributes, position: number, message: Loose): void {
   const names = promptNames(position);
   const { role, content, tool_calls: calls, function_call: single } = message;
   if (typeof role === "string") attributes[names.role] = role;

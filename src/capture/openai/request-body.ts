@@ -23,26 +23,32 @@ export function awaitBody(body: object, receiver: BodyReceiver): void {
   waiting.set(body, receiver);
 }
 
+/** What stands for `body` when it is sent: the object itself, or its field `key`. */
+export function bodyMark(body: Loose, key: string | undefined): unknown {
+  return key === undefined ? body : body[key];
+}
+
 /**
  * Listens at the client's `prepareRequest`, which the SDK calls with each request that it is about to send; false
- * when the client has none.
+ * when the client has none. `key` is the one of {@link bodyMark}.
  */
-export function hookPrepareRequest(client: Loose): boolean {
+export function hookPrepareRequest(client: Loose, key?: string): boolean {
   const prepare = client["prepareRequest"];
   if (typeof prepare !== "function") return false;
   function prepareRequest(this: unknown, request: unknown, about: unknown): unknown {
-    if (isObject(request) && isObject(about)) tell(about["options"], request["body"]);
+    if (isObject(request) && isObject(about)) tell(about["options"], request["body"], key);
     return Reflect.apply(prepare as () => unknown, this, [request, about]);
   }
   return hide(client, "prepareRequest", prepareRequest);
 }
 
-function tell(options: unknown, json: unknown): void {
+function tell(options: unknown, json: unknown, key: string | undefined): void {
   if (typeof json !== "string" || !isObject(options) || !isObject(options["body"])) return;
-  const body = options["body"];
-  let receiver = waiting.get(body);
+  const mark = bodyMark(options["body"], key);
+  if (!isObject(mark)) return;
+  let receiver = waiting.get(mark);
   if (receiver === undefined) return;
-  waiting.delete(body);
+  waiting.delete(mark);
   while (receiver !== undefined) {
     receiver.sentBody ??= json;
     const next: BodyReceiver | undefined = receiver.sameBody;

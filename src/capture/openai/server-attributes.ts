@@ -6,7 +6,7 @@
 import type { Attributes } from "../../protocol/json.ts";
 import { GenAi } from "../../protocol/semconv.ts";
 
-/** Hosts whose provider has a name of its own in the conventions; all others speak OpenAI's protocol. */
+/** Hosts whose provider has a name of its own in the conventions. */
 const PROVIDERS: ReadonlyArray<readonly [suffix: string, provider: string]> = [
   [".openai.azure.com", "azure.ai.openai"],
   [".cognitiveservices.azure.com", "azure.ai.openai"],
@@ -15,6 +15,7 @@ const PROVIDERS: ReadonlyArray<readonly [suffix: string, provider: string]> = [
   [".api.aws", "aws.bedrock"],
   ["api.anthropic.com", "anthropic"],
   ["generativelanguage.googleapis.com", "gcp.gemini"],
+  ["aiplatform.googleapis.com", "gcp.vertex_ai"],
   ["api.groq.com", "groq"],
   ["api.mistral.ai", "mistral_ai"],
   ["api.deepseek.com", "deepseek"],
