@@ -26,7 +26,7 @@ export function describe(value: unknown, depth = 8): unknown {
   if (depth === 0) return name;
   if (value instanceof Error) return describeError(value, name, depth);
   // Clients hang on runners and promises; what they hold is not part of a result.
-  if (/OpenAI|Client|Headers|Agent|Signal|Response$|Socket|Stream$/.test(name)) return `[${name}]`;
+  if (/OpenAI|Anthropic|Client|Headers|Agent|Signal|Response$|Socket|Stream$/.test(name)) return `[${name}]`;
   if (Array.isArray(value)) return value.map((item) => describe(item, depth - 1));
   const own: Record<string, unknown> = name === "Object" ? {} : { "~class": name };
   for (const key of Object.getOwnPropertyNames(value)) {

@@ -117,7 +117,8 @@ class Call implements ModelCall {
 
   left(reason?: unknown): void {
     if (this.#ended) return;
-    this.#end(this.#complete() ? this.#outcome() : this.#aborted(reason) ? "aborted" : "cancelled");
+    const known = this.#complete() || this.#answer.failure !== undefined;
+    this.#end(known ? this.#outcome() : this.#aborted(reason) ? "aborted" : "cancelled");
   }
 
   #forced(): void {

@@ -4,8 +4,9 @@
  *
  * @module
  */
+import { tapEvents } from "../ai-sdk/response-events.ts";
 import type { ModelCall } from "./call.ts";
-import { hide, isObject, isThenable, type Loose } from "./shape.ts";
+import { hide, isObject, isThenable, type Loose, objectAt } from "./shape.ts";
 import { isStream, tapStream } from "./stream-tap.ts";
 
 type Method = (...args: unknown[]) => unknown;
@@ -40,7 +41,10 @@ function deliver(value: unknown, call: ModelCall): void {
   }
 }
 
-/** An `APIPromise` of openai 4 to 7: its response, and the function that reads the body, are fields of its own. */
+/**
+ * An `APIPromise` of openai 4 to 7 or of Anthropic's SDK: its response, and the function that reads the body, are
+ * fields of its own.
+ */
 interface SdkPromise {
   parseResponse: Method;
   responsePromise: Loose & PromiseLike<unknown>;
@@ -56,10 +60,11 @@ function isSdkPromise(value: Loose): value is Loose & SdkPromise {
   );
 }
 
-function watchSdkPromise(promise: SdkPromise, call: ModelCall): void {
+function watchSdkPromise(promise: SdkPromise & Loose, call: ModelCall): void {
   watchParse(promise, call);
   watchUnwrap(promise, call);
   watchResponse(promise.responsePromise, call);
+  watchProps(promise, call);
 }
 
 /** `then`, `catch`, `finally`, `withResponse` and `_thenUnwrap` all come through here, each time. */
@@ -116,6 +121,32 @@ function watchResponse(response: Loose & PromiseLike<unknown>, call: ModelCall):
       throw error;
     };
     return then.call(this, done, failed);
+  });
+}
+
+/** Anthropic's threads take the response from here, and read a stream of it past this promise. */
+function watchProps(promise: SdkPromise & Loose, call: ModelCall): void {
+  const props = promise["_responseProps"];
+  if (typeof props !== "function") return;
+  hide(promise, "_responseProps", function (this: unknown): unknown {
+    const given: unknown = props.call(this);
+    if (isThenable(given)) given.then((value) => readProps(value, call)).then(undefined, () => {});
+    return given;
+  });
+}
+
+function readProps(props: unknown, call: ModelCall): void {
+  if (!isObject(props) || objectAt(props, ["options"])?.["stream"] !== true) return;
+  call.reading = true;
+  call.streaming(objectAt(props, ["controller", "signal"]));
+  tapEvents(props["response"] as Response, {
+    event: (event) => {
+      call.chunk(event);
+      return true;
+    },
+    finished: () => call.finished(),
+    failed: (error) => call.failed(error),
+    left: () => call.left(),
   });
 }
 
