@@ -4,6 +4,7 @@
  *
  * @module
  */
+import { nodeModule } from "../internal/node-module.ts";
 
 /** Parts of node: that the spool uses. */
 export interface SpoolSystem {
@@ -17,7 +18,6 @@ interface ProcessLike {
   pid: number;
   uptime(): number;
   kill(pid: number, signal: 0): boolean;
-  getBuiltinModule?: (id: string) => unknown;
 }
 
 const MARK = "agl";
@@ -31,12 +31,10 @@ function ownProcess(): ProcessLike | undefined {
 /** The node: modules, or undefined in a runtime that has none. */
 export function spoolSystem(): SpoolSystem | undefined {
   const process = ownProcess();
-  const load = process?.getBuiltinModule;
-  if (process === undefined || load === undefined) return undefined;
-  const fs = load("node:fs") as SpoolSystem["fs"] | undefined;
-  const path = load("node:path") as SpoolSystem["path"] | undefined;
-  const os = load("node:os") as typeof import("node:os") | undefined;
-  if (fs === undefined || path === undefined || os === undefined) return undefined;
+  const fs = nodeModule<SpoolSystem["fs"]>("node:fs");
+  const path = nodeModule<SpoolSystem["path"]>("node:path");
+  const os = nodeModule<typeof import("node:os")>("node:os");
+  if (process === undefined || fs === undefined || path === undefined || os === undefined) return undefined;
   return { fs, path, hostname: os.hostname().replace(/[^A-Za-z0-9.-]/g, "-"), pid: process.pid };
 }
 

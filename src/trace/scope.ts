@@ -4,6 +4,7 @@
  *
  * @module
  */
+import { nodeModule } from "../internal/node-module.ts";
 import { ownGlobal } from "../internal/own-global.ts";
 import type { OpenSpan } from "./open-span.ts";
 import type { RolloutScope } from "./rollout-scope.ts";
@@ -54,13 +55,11 @@ function createSyncStorage(): Storage {
 }
 
 function createStorage(): Storage {
-  const globals = globalThis as unknown as {
+  interface Hooks {
     AsyncLocalStorage?: StorageClass;
-    process?: { getBuiltinModule?: (id: string) => { AsyncLocalStorage?: StorageClass } | undefined };
-  };
-  // Not imported: the main entry must load in browsers and on the edge.
-  const Class =
-    globals.process?.getBuiltinModule?.("node:async_hooks")?.AsyncLocalStorage ?? globals.AsyncLocalStorage;
+  }
+  const hooks = nodeModule<Hooks>("node:async_hooks");
+  const Class = hooks?.AsyncLocalStorage ?? (globalThis as Hooks).AsyncLocalStorage;
   return Class === undefined ? createSyncStorage() : new Class();
 }
 
