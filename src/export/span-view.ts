@@ -9,7 +9,7 @@ import type { ReadableSpan } from "@opentelemetry/sdk-trace";
 
 /** What a span of any SDK line has. */
 export type AnySpan = Omit<ReadableSpan, "parentSpanContext" | "instrumentationScope"> & {
-  parentSpanContext?: SpanContext;
+  parentSpanContext?: SpanContext | undefined;
   instrumentationScope?: ReadableSpan["instrumentationScope"];
   parentSpanId?: string;
   instrumentationLibrary?: ReadableSpan["instrumentationScope"];

@@ -3,6 +3,7 @@
  *
  * @module
  */
+import type { SpanContext } from "@opentelemetry/api";
 import type { ReadableSpan } from "@opentelemetry/sdk-trace";
 import type { Attributes, AttributeValue } from "../protocol/json.ts";
 
@@ -17,7 +18,10 @@ export interface LateAttributes {
 const LATE = Symbol.for("agentlightning.late");
 
 /** A span that has ended. */
-export type FinishedSpan = ReadableSpan & { [LATE]?: LateAttributes };
+export type FinishedSpan = Omit<ReadableSpan, "parentSpanContext"> & {
+  readonly parentSpanContext?: SpanContext | undefined;
+  [LATE]?: LateAttributes | undefined;
+};
 
 /** Hangs late attributes on a span. */
 export function setLate(span: FinishedSpan, late: LateAttributes): void {
@@ -28,7 +32,7 @@ export function setLate(span: FinishedSpan, late: LateAttributes): void {
 export function shape(span: FinishedSpan): void {
   const late = span[LATE];
   if (late === undefined) return;
-  delete span[LATE];
+  span[LATE] = undefined;
   try {
     const made = late.make();
     const early = span.attributes;

@@ -16,7 +16,8 @@ let errors: string[];
 beforeEach(async () => {
   store = await openMemoryStore();
   server = await serveStore({ store, port: 0 });
-  agl.configure({ storeUrl: server.url });
+  // A busy machine takes its time to start 200 rollouts at once.
+  agl.configure({ storeUrl: server.url, startTimeoutMs: 60_000 });
   errors = [];
   const note = (text: string) => void errors.push(text);
   const silent = () => {};

@@ -1,4 +1,7 @@
+import { ROOT_CONTEXT, type SpanContext, SpanKind, SpanStatusCode, trace } from "@opentelemetry/api";
+import { type ReadableSpan, TracerProvider } from "@opentelemetry/sdk-trace";
 import { beforeEach, describe, expect, test } from "vitest";
+import { viewSpan } from "../../src/export/span-view.ts";
 import type { FinishedSpan } from "../../src/trace/finished-span.ts";
 import { setDestinations, startSpan } from "../../src/trace/recorder.ts";
 import { withScope } from "../../src/trace/scope.ts";
@@ -123,6 +126,51 @@ test("no limit on the number of attributes", () => {
   const attributes = Object.fromEntries(Array.from({ length: 1_000 }, (_, i) => [`a${i}`, i]));
   inRollout("ro-1", () => startSpan({ name: "x", attributes })?.end());
   expect(Object.keys(spans[0]?.attributes ?? {})).toHaveLength(1_003);
+});
+
+test("a span reads like one of OpenTelemetry's own SDK", () => {
+  const startTime: [number, number] = [1_700_000_000, 999_999_000];
+  const endTime: [number, number] = [1_700_000_002, 1_000];
+  const error = new TypeError("no");
+  inRollout("ro-1", () => {
+    const parent = startSpan({ name: "parent" });
+    startSpan({ name: "x", client: true, parent, startTime })?.end({ outcome: "error", error, endTime });
+  });
+  const [own] = spans as [FinishedSpan];
+  const theirs: ReadableSpan[] = [];
+  const provider = new TracerProvider({
+    resource: own.resource,
+    spanProcessors: [
+      {
+        onStart() {},
+        onEnd: (span) => theirs.push(span),
+        forceFlush: async () => {},
+        shutdown: async () => {},
+      },
+    ],
+  });
+  const span = provider
+    .getTracer(own.instrumentationScope.name)
+    .startSpan(
+      "x",
+      { kind: SpanKind.CLIENT, startTime, attributes: own.attributes },
+      trace.setSpanContext(ROOT_CONTEXT, own.parentSpanContext as SpanContext),
+    );
+  span.recordException(error, endTime);
+  span.setStatus({ code: SpanStatusCode.ERROR, message: "no" });
+  span.end(endTime);
+  const { spanContext, ...sdk } = viewSpan(theirs[0] as ReadableSpan);
+  const { spanContext: ownContext, ...mine } = viewSpan(own);
+  expect(mine).toEqual(sdk);
+  expect(ownContext()).toEqual({ ...spanContext(), spanId: own.spanContext().spanId });
+  expect(own.spanContext().spanId).toMatch(/^[0-9a-f]{16}$/);
+  expect(own.spanContext().traceId).toMatch(/^[0-9a-f]{32}$/);
+});
+
+test("a span whose start was given in the future has no length", () => {
+  const startTime: [number, number] = [4_000_000_000, 5];
+  inRollout("ro-1", () => startSpan({ name: "x", startTime })?.end());
+  expect(spans[0]).toMatchObject({ startTime, endTime: startTime, duration: [0, 0] });
 });
 
 test("a span ends after it starts, and the next one starts after that", () => {
