@@ -50,28 +50,64 @@ function tokens() {
   };
 }
 
+/**
+ * A response whose body was made beforehand. The body of an ordinary one made in the process costs more than the whole
+ * call of the client around it, and hides in its noise what is measured here.
+ */
+class PreparedResponse extends Response {
+  readonly #bytes: Uint8Array<ArrayBuffer>;
+
+  constructor(bytes: Uint8Array<ArrayBuffer>, headers: Headers) {
+    super(null, { headers });
+    this.#bytes = bytes;
+  }
+
+  override async text(): Promise<string> {
+    return DECODER.decode(this.#bytes);
+  }
+
+  override async json(): Promise<unknown> {
+    return JSON.parse(DECODER.decode(this.#bytes));
+  }
+
+  override get body(): ReadableStream<Uint8Array<ArrayBuffer>> {
+    const bytes = this.#bytes;
+    return new ReadableStream({
+      start(controller) {
+        controller.enqueue(bytes);
+        controller.close();
+      },
+    });
+  }
+}
+
+const DECODER = new TextDecoder();
+
+function fetchOf(text: string, contentType: string): typeof fetch {
+  const bytes = new TextEncoder().encode(text);
+  const headers = new Headers({ "content-type": contentType });
+  return async () => new PreparedResponse(bytes, headers);
+}
+
 /** Answers every request with one whole chat completion; as asked in a training rollout, `withTokens`. */
 export function answering(withTokens = false): typeof fetch {
   const { prompt_token_ids, token_ids, logprobs } = tokens();
-  const body = new TextEncoder().encode(
-    JSON.stringify({
-      ...HEAD,
-      object: "chat.completion",
-      choices: [
-        {
-          index: 0,
-          message: { role: "assistant", content: prose(700), refusal: null },
-          logprobs: withTokens ? logprobs : null,
-          finish_reason: "stop",
-          ...(withTokens ? { token_ids } : {}),
-        },
-      ],
-      usage: USAGE,
-      ...(withTokens ? { prompt_token_ids } : {}),
-    }),
-  );
-  const headers = { "content-type": "application/json" };
-  return async () => new Response(body, { headers });
+  const answer = {
+    ...HEAD,
+    object: "chat.completion",
+    choices: [
+      {
+        index: 0,
+        message: { role: "assistant", content: prose(700), refusal: null },
+        logprobs: withTokens ? logprobs : null,
+        finish_reason: "stop",
+        ...(withTokens ? { token_ids } : {}),
+      },
+    ],
+    usage: USAGE,
+    ...(withTokens ? { prompt_token_ids } : {}),
+  };
+  return fetchOf(JSON.stringify(answer), "application/json");
 }
 
 /** Answers every request with a stream of `chunks` pieces of text, then the usage. */
@@ -83,7 +119,5 @@ export function streaming(chunks: number): typeof fetch {
   let text = piece({ role: "assistant", content: "" });
   for (let i = 0; i < chunks; i++) text += piece({ content: ` ${WORDS[i % WORDS.length]}` });
   text += `${piece({}, "stop")}${event([], USAGE)}data: [DONE]\n\n`;
-  const body = new TextEncoder().encode(text);
-  const headers = { "content-type": "text/event-stream" };
-  return async () => new Response(body, { headers });
+  return fetchOf(text, "text/event-stream");
 }
