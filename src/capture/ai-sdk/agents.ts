@@ -11,6 +11,7 @@ import { runInSpan } from "../../trace/run-in-span.ts";
 import { currentScope, withScope } from "../../trace/scope.ts";
 import { hide, isObject, type Loose } from "../openai/shape.ts";
 import { instrumentOptions, type ModuleContext } from "./call-options.ts";
+import { discretionOf, telemetryOf, withDiscretion } from "./discretion.ts";
 import { watchSteps } from "./stream-operation.ts";
 
 type Class = new (...args: unknown[]) => object;
@@ -27,24 +28,29 @@ export function agentName(options: Loose): string | undefined {
   return undefined;
 }
 
-function telemetryId(options: Loose): unknown {
-  const telemetry = options["telemetry"] ?? options["experimental_telemetry"];
-  return isObject(telemetry) ? telemetry["functionId"] : undefined;
-}
+const telemetryId = (options: Loose): unknown => telemetryOf(options)?.["functionId"];
 
 /**
- * Runs `fn` as the agent that `options` name; without a name only what it calls is recorded. An agent's own call of the
- * module's functions is the agent already.
+ * Runs `fn` as the agent that `options` name, and with the discretion that they ask for; without a name only what it
+ * calls is recorded. An agent's own call of the module's functions is the agent already.
  */
 export function runAsAgent(options: Loose, streams: boolean, fn: () => unknown): unknown {
+  const telemetry = telemetryOf(options);
+  const discretion = telemetry && discretionOf(telemetry);
   const name = agentName(options);
-  if (name === undefined || isOwnCall(name)) return fn();
-  const span = startAgent(name, telemetryId(options));
-  if (span === undefined) return withScope({ agent: name }, fn);
-  if (!streams) return runInSpan(span, fn, { scope: { agent: name } });
-  watchSteps(span, options["maxRetries"]);
+  const run = () => withDiscretion(discretion, fn);
+  if (name === undefined || isOwnCall(name)) return run();
+  const span = discretion?.off === true ? undefined : startAgent(name, telemetryId(options));
+  if (span === undefined) return withScope({ agent: name }, run);
+  return streams
+    ? runStreaming(span, options["maxRetries"], run)
+    : runInSpan(span, run, { scope: { agent: name } });
+}
+
+function runStreaming(span: OpenSpan, maxRetries: unknown, fn: () => unknown): unknown {
+  watchSteps(span, maxRetries);
   try {
-    return withScope({ agent: name, span }, fn);
+    return withScope({ agent: span.agent, span }, fn);
   } catch (error) {
     span.end({ outcome: "error", error });
     throw error;

@@ -1,21 +1,50 @@
 /**
- * What a user of the AI SDK does not want in traces: `recordInputs: false` and `recordOutputs: false` of its telemetry.
+ * What a user of the AI SDK does not want in traces: `recordInputs: false` and `recordOutputs: false` of its telemetry, and
+ * `isEnabled: false` where telemetry is on otherwise (version 7).
  *
  * @module
  */
+import { ownGlobal } from "../../internal/own-global.ts";
+import { currentScope, ownScope, type Scope, withScope } from "../../trace/scope.ts";
 import type { Answer } from "../openai/answer.ts";
 import type { Operation } from "../openai/operations.ts";
-import type { Loose } from "../openai/shape.ts";
+import { isObject, type Loose } from "../openai/shape.ts";
 
-/** What is left out. */
+/** What is left out; with `off` everything. */
 export interface Discretion {
   inputs: boolean;
   outputs: boolean;
+  off: boolean;
 }
 
-/** The discretion that an event of the SDK asks for. */
-export function discretionOf(event: Loose): Discretion {
-  return { inputs: event["recordInputs"] === false, outputs: event["recordOutputs"] === false };
+/** The discretion that telemetry options, or an event of the SDK, ask for. */
+export function discretionOf({ recordInputs, recordOutputs, isEnabled }: Loose): Discretion {
+  return { inputs: recordInputs === false, outputs: recordOutputs === false, off: isEnabled === false };
+}
+
+/** The telemetry options of a call. Those of versions 5 and 6 say whether the SDK makes spans of its own, which is no matter here. */
+export function telemetryOf(options: Loose): Loose | undefined {
+  const { telemetry, experimental_telemetry: older } = options;
+  if (isObject(telemetry)) return telemetry;
+  return isObject(older) ? { ...older, isEnabled: undefined } : undefined;
+}
+
+const asked = ownGlobal("ai-sdk-discretion", () => new WeakMap<Scope, Discretion>());
+
+/** The discretion that the call asks for that the code is part of, directly: what a tool does is its own affair. */
+export function currentDiscretion(): Discretion | undefined {
+  const scope = currentScope();
+  return scope && asked.get(scope);
+}
+
+/** Runs `fn` in a place of its own with that discretion. */
+export function withDiscretion<R>(discretion: Discretion | undefined, fn: () => R): R {
+  if (discretion === undefined && currentDiscretion() === undefined) return fn();
+  return withScope({}, () => {
+    const scope = ownScope();
+    if (scope !== undefined && discretion !== undefined) asked.set(scope, discretion);
+    return fn();
+  });
 }
 
 /** `operation` without what is not to be recorded. Token ids are texts too. */

@@ -4,20 +4,19 @@
  *
  * @module
  */
-import { SpanName } from "../../protocol/semconv.ts";
+import type { Timestamp } from "../../trace/clock.ts";
 import type { OpenSpan } from "../../trace/open-span.ts";
 import { startSpan } from "../../trace/recorder.ts";
-import { currentScope, withScope } from "../../trace/scope.ts";
+import { currentScope, type Scope, withScope } from "../../trace/scope.ts";
 import { type CallStart, type ModelCall, openCall } from "../openai/call.ts";
 import { OPERATIONS, type Operation } from "../openai/operations.ts";
-import { chatRequest, embeddingRequest } from "../openai/request-attributes.ts";
 import { isObject, type Loose, objectAt, toJson } from "../openai/shape.ts";
-import { askForTokens, isHosted } from "../openai/token-request.ts";
-import { type Discretion, discreet } from "./discretion.ts";
+import { isHosted } from "../openai/token-request.ts";
+import { currentDiscretion, type Discretion, discreet } from "./discretion.ts";
 import type { ModelKind } from "./kinds.ts";
-import { readSpecEmbeddings, readSpecPart, readSpecResult } from "./spec-answer.ts";
+import { operationOf, SPEC_OPERATIONS, withTokens } from "./model-operation.ts";
 import { specBody } from "./spec-request.ts";
-import { type StepWatch, stepWatchOf } from "./stream-operation.ts";
+import { isAbort, type StepWatch, stepWatchOf } from "./stream-operation.ts";
 import { tapped } from "./tapped-stream.ts";
 import { listenToWire } from "./wire.ts";
 
@@ -27,68 +26,67 @@ export interface ModelCallStart {
   /** The call's options: prompt, tools, settings, `abortSignal`. */
   params: Loose;
   modelId: unknown;
+  /** The model's `provider`, as in `anthropic.messages`. */
+  provider: unknown;
   tokenIds: "auto" | boolean;
   /** Name of the agent, when it is not the scope's. */
   agent?: string | undefined;
-  discretion?: Discretion;
+  /** What is left out, when it is not what the scope says. */
+  discretion?: Discretion | undefined;
+  startTime?: Timestamp | undefined;
 }
 
-const SPEC = {
-  path: [],
-  name: "chat",
-  span: { name: SpanName.ModelCall, client: true },
-  request: chatRequest,
-  whole: readSpecResult,
-  chunk: readSpecPart,
-  keepsBody: true,
-} satisfies Operation;
-
-const OPERATION: Readonly<Record<ModelKind, Operation>> = {
-  language: SPEC,
-  embedding: {
-    ...SPEC,
-    name: "embeddings",
-    span: { name: SpanName.Embedding, client: true },
-    request: embeddingRequest,
-    whole: readSpecEmbeddings,
-  },
-  reranking: {
-    ...SPEC,
-    name: "rerank",
-    span: { name: "rerank", client: true },
-    request: embeddingRequest,
-    whole() {},
-  },
-};
+/** A model call that is being recorded. No method throws. */
+export interface OpenModelCall {
+  readonly span: OpenSpan;
+  /** Changes of the scope in which the model must run. */
+  readonly scope: Partial<Scope>;
+  /** Takes what the model gave; gives what the caller gets. */
+  arrived(result: unknown): unknown;
+  /** Takes what the model gave where the caller gets it without us: a stream is then followed on the wire alone. */
+  seen(result: unknown): void;
+  failed(error: unknown): void;
+}
 
 /** Runs `execute`, which asks the model, and records the call. The caller gets what `execute` gives. */
 export function callModel(start: ModelCallStart, execute: () => unknown): unknown {
-  const operation = OPERATION[start.kind];
-  const span = startSpan(
-    start.agent === undefined ? operation.span : { ...operation.span, agent: start.agent },
-  );
-  if (span === undefined) return execute();
-  const recording = new Recording(span, operation, start);
+  const call = openModelCall(start);
+  return call === undefined ? execute() : followModelCall(call, () => withScope(call.scope, execute));
+}
+
+/** Starts the record of a call; undefined when there is none to make. */
+export function openModelCall(start: ModelCallStart): OpenModelCall | undefined {
+  const discretion = start.discretion ?? currentDiscretion();
+  if (discretion?.off === true) return undefined;
+  const operation = SPEC_OPERATIONS[start.kind];
+  const { agent, startTime } = start;
+  const span = startSpan({ ...operation.span, ...(startTime && { startTime }), ...(agent && { agent }) });
+  return span && new Recording(span, operation, { ...start, discretion });
+}
+
+/** Runs `execute`, which asks the model in the scope of `call`, and has `call` told of the answer. */
+export function followModelCall(call: OpenModelCall, execute: () => unknown): unknown {
   let result: unknown;
   try {
-    result = withScope({ span, suppressed: true }, execute);
+    result = execute();
   } catch (error) {
-    recording.failed(error);
+    call.failed(error);
     throw error;
   }
-  if (!(result instanceof Promise)) return recording.arrived(result);
+  if (!(result instanceof Promise)) return call.arrived(result);
   return result.then(
-    (value) => recording.arrived(value),
+    (value) => call.arrived(value),
     (error) => {
-      recording.failed(error);
+      call.failed(error);
       throw error;
     },
   );
 }
 
-class Recording {
+class Recording implements OpenModelCall {
+  readonly span: OpenSpan;
+  readonly scope: Partial<Scope>;
   readonly #start: ModelCallStart;
-  readonly #span: OpenSpan;
   readonly #call: ModelCall;
   readonly #opened: CallStart;
   #asked: Operation;
@@ -98,10 +96,14 @@ class Recording {
   readonly #watch: StepWatch | undefined = stepWatchOf(currentScope()?.span);
   #callsTools = false;
   #hideUsage = false;
+  #wireOpened = false;
+  #onlyWire = false;
+  #closeWire: (() => void) | undefined = undefined;
 
   constructor(span: OpenSpan, operation: Operation, start: ModelCallStart) {
     this.#start = start;
-    this.#span = span;
+    this.span = span;
+    this.scope = { span, suppressed: true };
     this.#opened = {
       span,
       operation,
@@ -109,14 +111,21 @@ class Recording {
       options: { signal: start.params["abortSignal"] },
       baseURL: undefined,
       hideUsage: false,
+      provider: typeof start.provider === "string" ? start.provider.split(".")[0] : undefined,
     };
     this.#asked = operation;
     this.#answered = operation;
     this.#use(operation, operation);
     this.#call = openCall(this.#opened);
     listenToWire(span, {
-      request: (url, body) => this.#request(url, body),
+      request: (url, body, signal) => this.#request(url, body, signal),
       event: (value) => this.#event(value),
+      opened: () => {
+        this.#wireOpened = true;
+      },
+      finished: () => this.#wireClosed(() => this.#call.finished()),
+      failed: (error) => this.#wireClosed(() => this.failed(error)),
+      left: () => this.#wireClosed(() => this.#call.left()),
     });
   }
 
@@ -124,14 +133,28 @@ class Recording {
     try {
       this.#describe();
       const status = isObject(error) ? error["statusCode"] : undefined;
-      if (typeof status === "number") this.#span.setAttribute("http.response.status_code", status);
+      if (typeof status === "number") this.span.setAttribute("http.response.status_code", status);
     } finally {
       this.#call.failed(error);
       this.#watch?.failed(error);
     }
   }
 
-  /** Takes what the model gave; gives what the caller gets. */
+  seen(result: unknown): void {
+    this.#describe();
+    if (this.#wireOpened) {
+      this.#onlyWire = true;
+      this.#closeWire?.();
+    } else if (!isObject(result)) this.#call.answered(undefined);
+    else if ("stream" in result) this.#call.finished();
+    else this.arrived(result);
+  }
+
+  #wireClosed(close: () => void): void {
+    if (this.#onlyWire) close();
+    else this.#closeWire = close;
+  }
+
   arrived(result: unknown): unknown {
     try {
       if (!isObject(result)) return result;
@@ -176,18 +199,27 @@ class Recording {
         return undefined;
       },
       failed: (error: unknown) => this.failed(error),
-      left: () => {
-        this.#call.left();
-        this.#watch?.left();
+      left: (reason: unknown) => {
+        const aborted = isAbort(reason) || objectAt(this.#opened.options, ["signal"])?.["aborted"] === true;
+        // Version 7 leaves a stream with the error that came in it when it is about to ask again.
+        if (this.#error !== undefined && reason !== undefined && !aborted) {
+          this.#call.failed(this.#error.error, "superseded");
+          return;
+        }
+        this.#call.left(reason);
+        this.#watch?.left(aborted);
       },
     };
   }
 
   /** A request of the wire: what is recorded of it, and what is sent. */
-  #request(url: URL, body: string): string {
+  #request(url: URL, body: string, signal: unknown): string {
     this.#opened.baseURL = url.origin;
+    // The SDK's telemetry is not given the caller's signal.
+    this.#opened.options = { signal: this.#start.params["abortSignal"] ?? signal };
     const wire = OPERATIONS.find(({ path }) => url.pathname.endsWith(`/${path.join("/")}`));
     if (wire === undefined) return body;
+    this.#opened.provider = undefined;
     const extended = this.#wantsTokens(url) ? withTokens(wire, body) : undefined;
     this.#hideUsage = extended?.hideUsage === true;
     const sent = extended?.json ?? body;
@@ -212,7 +244,7 @@ class Recording {
   #wantsTokens(url: URL): boolean {
     const { tokenIds } = this.#start;
     if (tokenIds !== "auto") return tokenIds;
-    return this.#span.rollout?.mode === "train" && !isHosted(url.href);
+    return this.span.rollout?.mode === "train" && !isHosted(url.href);
   }
 
   /** Records the request of a call whose wire was not seen. */
@@ -221,25 +253,4 @@ class Recording {
     const { kind, params, modelId } = this.#start;
     this.#call.sentBody = toJson(kind === "language" ? specBody(params, modelId) : { model: modelId });
   }
-}
-
-/** The operation whose answer `body` is. */
-function operationOf(body: Loose): Operation | undefined {
-  const { choices, object } = body;
-  if (Array.isArray(choices)) {
-    const name = isObject(choices[0]) && "message" in choices[0] ? "chat" : "text_completion";
-    return OPERATIONS.find((operation) => operation.name === name);
-  }
-  if (object === "response") return OPERATIONS.find(({ path }) => path[0] === "responses");
-  if (object === "list" && Array.isArray(body["data"])) {
-    return OPERATIONS.find(({ name }) => name === "embeddings");
-  }
-  return undefined;
-}
-
-/** `json` with what asks for token ids; what the user has set stays. */
-function withTokens(operation: Operation, json: string): { json: string; hideUsage: boolean } | undefined {
-  const body: unknown = JSON.parse(json);
-  const extended = isObject(body) ? askForTokens(operation, body) : undefined;
-  return extended && { json: JSON.stringify(extended.body), hideUsage: extended.hideUsage };
 }

@@ -5,6 +5,7 @@
  */
 import { WRAPPED } from "../openai/create.ts";
 import { hide, isObject, type Loose } from "../openai/shape.ts";
+import { noteCall } from "./announced-calls.ts";
 import { MODEL_METHODS, type ModelKind } from "./kinds.ts";
 import { callModel } from "./model-call.ts";
 
@@ -28,8 +29,9 @@ export function instrumentModel<M extends Loose>(model: M, options: ModelOptions
 function wrap(original: Method, kind: ModelKind, { tokenIds = "auto" }: ModelOptions): Method {
   const method: Method = function (this: unknown, ...args: unknown[]): unknown {
     const params = isObject(args[0]) ? args[0] : {};
-    const modelId = isObject(this) ? this["modelId"] : undefined;
-    return callModel({ kind, params, modelId, tokenIds }, () => original.apply(this, args));
+    const { modelId, provider } = isObject(this) ? this : {};
+    noteCall(modelId);
+    return callModel({ kind, params, modelId, provider, tokenIds }, () => original.apply(this, args));
   };
   Object.defineProperties(method, {
     name: { value: original.name, configurable: true },

@@ -11,6 +11,8 @@ import { tapped } from "./tapped-stream.ts";
 export interface EventListener {
   /** An event of the streamed answer; false when the user must not see it. */
   event(value: Loose): boolean;
+  /** Somebody has begun to read. */
+  opened?(): void;
   finished?(): void;
   failed?(error: unknown): void;
   /** The reader has left before the end. */
@@ -26,6 +28,7 @@ export function tapEvents(response: Response, listener: EventListener): void {
     if (body !== undefined) return body;
     const own = Object.getOwnPropertyDescriptor(Response.prototype, "body")?.get?.call(response) ?? null;
     if (own === null || own.locked) return own;
+    listener.opened?.();
     const { chunk, rest } = createEventReader((event) => listener.event(event));
     body = tapped<Uint8Array>(own, {
       chunk,

@@ -16,8 +16,8 @@ export interface StepWatch {
   finished(callsTools: boolean): void;
   /** An attempt has failed; another may follow. */
   failed(error: unknown): void;
-  /** The consumer has left. */
-  left(): void;
+  /** The consumer has left, or aborted the call. */
+  left(aborted: boolean): void;
 }
 
 /** Retries of the AI SDK when nothing else is said. */
@@ -46,13 +46,14 @@ export function watchSteps(span: OpenSpan, maxRetries: unknown): void {
       const final = !isObject(error) || error["isRetryable"] !== true || ++failures > retries;
       if (final) span.end({ ...last, outcome: isAbort(error) ? "aborted" : "error", error });
     },
-    left() {
-      span.end({ outcome: "cancelled" });
+    left(aborted) {
+      span.end({ outcome: aborted ? "aborted" : "cancelled" });
     },
   });
   span.onForcedEnd = () => span.end(last ?? { outcome: "incomplete" });
 }
 
-function isAbort(error: unknown): boolean {
+/** True for the error of an abort. */
+export function isAbort(error: unknown): boolean {
   return isObject(error) && error["name"] === "AbortError";
 }

@@ -12,7 +12,7 @@ export interface StreamListener<T> {
   /** Gives what the consumer still gets; undefined for nothing. */
   finished(): T | undefined;
   failed(error: unknown): void;
-  left(): void;
+  left(reason?: unknown): void;
 }
 
 /** `source` with a listener. */
@@ -49,7 +49,7 @@ export function tapped<T>(source: ReadableStream<T>, listener: StreamListener<T>
         }
       },
       cancel(reason) {
-        if (!settled) quietly(() => listener.left(), undefined);
+        if (!settled) quietly(() => listener.left(reason), undefined);
         settled = true;
         return reader.cancel(reason);
       },

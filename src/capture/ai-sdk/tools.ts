@@ -13,6 +13,7 @@ import { currentScope } from "../../trace/scope.ts";
 import { WRAPPED } from "../openai/create.ts";
 import { isObject, type Loose } from "../openai/shape.ts";
 import { toolStart } from "../tool.ts";
+import { currentDiscretion, withDiscretion } from "./discretion.ts";
 
 type Execute = (this: unknown, ...args: unknown[]) => unknown;
 
@@ -54,9 +55,10 @@ function copyOf(name: string, tool: unknown): unknown {
 
 /** Runs a tool as a span, unless the code runs in the span of this very execution already. */
 function runTool(name: string, input: unknown, toolCallId: unknown, run: () => unknown): unknown {
-  const around = currentScope()?.span;
-  if (around !== undefined && toolCallId !== undefined && running.get(around) === toolCallId) return run();
-  const span = startTool(name, input, toolCallId);
+  if (isRunning(toolCallId)) return run();
+  const discretion = currentDiscretion();
+  if (discretion?.off === true) return withDiscretion(undefined, run);
+  const span = startTool(name, discretion?.inputs === true ? undefined : input, toolCallId);
   if (span === undefined) return run();
   let streams = false;
   return runInSpan(
@@ -68,13 +70,21 @@ function runTool(name: string, input: unknown, toolCallId: unknown, run: () => u
     },
     {
       // What a generator yields last is the tool's result; the rest were previews of it.
-      onResult: (result) =>
+      onResult: (result) => {
+        if (discretion?.outputs === true) return;
         span.setAttribute(
           GenAi.ToolResult,
           safeJson(streams && Array.isArray(result) ? result.at(-1) : result),
-        ),
+        );
+      },
     },
   );
+}
+
+/** True where the code runs in the span of that execution, directly. */
+export function isRunning(toolCallId: unknown): boolean {
+  const around = currentScope()?.span;
+  return around !== undefined && toolCallId !== undefined && running.get(around) === toolCallId;
 }
 
 /** Starts the span of a tool's execution. */

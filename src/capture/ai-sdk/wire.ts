@@ -12,7 +12,7 @@ import { type EventListener, tapEvents } from "./response-events.ts";
 /** Receives what goes over the wire during one model call. */
 export interface WireListener extends EventListener {
   /** A request is about to leave; gives the body to send. Called once a request. */
-  request(url: URL, body: string): string;
+  request(url: URL, body: string, signal: unknown): string;
 }
 
 const listeners = ownGlobal("ai-sdk-wire", () => new WeakMap<OpenSpan, WireListener>());
@@ -53,7 +53,7 @@ function send(
   try {
     const [input, init] = args;
     if ((typeof input === "string" || input instanceof URL) && typeof init?.body === "string") {
-      const body = listener.request(new URL(input), init.body);
+      const body = listener.request(new URL(input), init.body, init.signal);
       if (body !== init.body) args = [input, { ...init, body }];
     }
   } catch {

@@ -18,7 +18,9 @@ test("version 7 is recorded once the package is configured, with nothing wrapped
     });
     expect(answer.value).toBe("Hello");
     await agl.flush();
-    expect(spanTree(sink.spans)).toBe("agentlightning.rollout\n  openai.chat.completion [greeter]");
+    expect(spanTree(sink.spans)).toBe(
+      "agentlightning.rollout\n  invoke_agent greeter [greeter]\n    openai.chat.completion [greeter]",
+    );
     expect(sink.spans.find(({ name }) => name === "openai.chat.completion")?.attributes).toHaveProperty(
       "response_token_ids",
       server.requests[0]?.answer?.choices[0]?.ids,

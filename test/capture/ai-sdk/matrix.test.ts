@@ -3,11 +3,13 @@ import { instrument } from "../../../src/capture/instrument.ts";
 import { spanTree } from "../../../src/testing/span-tree.ts";
 import { record } from "../recorded.ts";
 import { play } from "./scenario.ts";
+import { FAILING_CALLS } from "./failures.ts";
 import { SCENARIOS } from "./scenarios.ts";
 import { VERSIONS } from "./versions.ts";
 
 describe.each(VERSIONS)("ai $major", (version) => {
-  test.each(SCENARIOS)("$name", async (scenario) => {
+  const calls = FAILING_CALLS.filter(({ majors }) => majors.includes(version.major));
+  test.each([...SCENARIOS, ...calls])("$name", async (scenario) => {
     const bare = await play(scenario, version, (ai) => ai);
     expect(bare["unhandled"]).toEqual([]);
     const { value, spans, outcomes, open } = await record(() => play(scenario, version, instrument));

@@ -17,6 +17,8 @@ export interface Stage {
   /** A fresh model that asks the server. */
   model(id?: string): AnyModule;
   provider: AnyModule;
+  /** Instruments a value, when the scenario is run with instrumentation. */
+  wrap(value: AnyModule): AnyModule;
   /** Holds the chunks of answers that wait at it. */
   gate: Gate;
   note(what: string, value?: unknown): void;
@@ -91,6 +93,7 @@ export async function play(
       major: version.major,
       server,
       provider,
+      wrap,
       model: (id = "toy") => provider(id),
       gate,
       // Callbacks come between the parts that the SDK has buffered; where exactly is a race of its own.
