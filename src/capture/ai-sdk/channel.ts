@@ -4,6 +4,7 @@
  *
  * @module
  */
+import { nodeModule } from "../../internal/node-module.ts";
 import { ownGlobal } from "../../internal/own-global.ts";
 import { bindStore, ownScope, type Scope, type StoreBinder, withScope } from "../../trace/scope.ts";
 import { isObject, type Loose, objectAt } from "../openai/shape.ts";
@@ -80,10 +81,10 @@ interface TracingChannel {
 }
 
 function open(): TracingChannel | undefined {
-  const { process } = globalThis as {
-    process?: { getBuiltinModule?: (id: string) => { tracingChannel?: (name: string) => TracingChannel } };
-  };
-  const channel = process?.getBuiltinModule?.("node:diagnostics_channel")?.tracingChannel?.(NAME);
+  interface Channels {
+    tracingChannel?: (name: string) => TracingChannel;
+  }
+  const channel = nodeModule<Channels>("node:diagnostics_channel")?.tracingChannel?.(NAME);
   if (channel === undefined) return undefined;
   const traced = new WeakMap<object, Traced>();
   // What is thrown here would end the process.
