@@ -12,11 +12,12 @@ import type { OpenAIOptions } from "../openai/settings.ts";
 import { isObject, type Loose } from "../openai/shape.ts";
 import { ownerOf, patch } from "../patch.ts";
 import { patchCaller, patchContext, patchLambda, patchStorage } from "./context.ts";
+import { patchEmbeddings } from "./embeddings.ts";
 import { handler } from "./handler.ts";
 import { patchModel, prepare } from "./model.ts";
 
 /** What of LangChain a value is. */
-type Part = "manager" | "model" | "model class" | "context" | "caller" | "module";
+type Part = "manager" | "model" | "model class" | "embeddings" | "context" | "caller" | "module";
 
 /** True for a part of LangChain that can be instrumented, or a module with such parts. */
 export function isLangChain(value: object): boolean {
@@ -29,11 +30,13 @@ function partOf(value: object): Part | undefined {
     const prototype: unknown = value.prototype;
     if (!isObject(prototype)) return undefined;
     if (isModel(prototype)) return "model class";
+    if (isEmbeddings(prototype)) return "embeddings";
     return typeof prototype["callWithOptions"] === "function" && typeof prototype["call"] === "function"
       ? "caller"
       : undefined;
   }
   if (isModel(value as Loose)) return "model";
+  if (isEmbeddings(value as Loose)) return "embeddings";
   const { runWithConfig, getRunnableConfig } = value as Loose;
   if (typeof runWithConfig === "function" && typeof getRunnableConfig === "function") return "context";
   return partsOf(value).length > 0 ? "module" : undefined;
@@ -41,6 +44,10 @@ function partOf(value: object): Part | undefined {
 
 const isModel = (value: Loose): boolean =>
   typeof value["_generateUncached"] === "function" && typeof value["_streamIterator"] === "function";
+
+/** Of OpenAI's kind: what no other embeddings have is the method that asks the client. */
+const isEmbeddings = (value: Loose): boolean =>
+  typeof value["embeddingWithRetry"] === "function" && typeof value["embedQuery"] === "function";
 
 /** The parts that a module exports. */
 function partsOf(value: object): object[] {
@@ -59,6 +66,8 @@ export function instrumentLangChain(value: object, options: OpenAIOptions = {}):
   switch (partOf(value)) {
     case "manager":
       return patchManager(value);
+    case "embeddings":
+      return patchEmbeddings(typeof value === "function" ? value.prototype : value, options);
     case "context":
       return patchContext(value);
     case "caller":
@@ -103,10 +112,7 @@ function withHandler(inheritable: unknown): unknown {
   }
 }
 
-/**
- * Finds the callback manager's class through a model: LangChain makes a manager when it merges two configurations that
- * have one each. It does so a turn of the promise queue later; whoever needs it sooner instruments `CallbackManager`.
- */
+/** Finds the callback manager's class through a model: LangChain makes one when it merges two configurations. */
 function findManager(model: Loose): void {
   patchStorage();
   const runnable = ownerOf(model, "pipe") as Loose | undefined;
@@ -114,16 +120,28 @@ function findManager(model: Loose): void {
   const withConfig = runnable?.["withConfig"];
   if (typeof withConfig !== "function") return;
   const none = { handlers: [], inheritableHandlers: [], tags: [], inheritableTags: [], metadata: {} };
+  const take = (config: unknown): void => {
+    const made: unknown = isObject(config) && isObject(config["callbacks"]) ? config["callbacks"] : {};
+    const Manager = (made as object).constructor;
+    if (partOf(Manager) === "manager") patchManager(Manager);
+  };
+  let merged: unknown;
+  // The merged configuration is given back a turn of the promise queue later, when a run may have started already.
+  // Its prototype comes from the first one, and sees the manager at once.
+  const spy = {
+    get callbacks(): unknown {
+      return merged;
+    },
+    set callbacks(value: unknown) {
+      merged = value;
+      take({ callbacks: value });
+    },
+  };
   try {
-    const binding: unknown = withConfig.call(Object.create(runnable as object), { callbacks: none });
+    const binding: unknown = withConfig.call(Object.create(runnable as object), { ["__proto__"]: spy });
     const merge = isObject(binding) ? binding["_mergeConfig"] : undefined;
     if (typeof merge !== "function") return;
-    const take = (config: unknown): void => {
-      const made: unknown = isObject(config) && isObject(config["callbacks"]) ? config["callbacks"] : {};
-      const Manager = (made as object).constructor;
-      if (partOf(Manager) === "manager") patchManager(Manager);
-    };
-    Promise.resolve(merge.call(binding, { callbacks: none })).then(take, () => {});
+    Promise.resolve(merge.call(binding, { callbacks: none }, { callbacks: none })).then(take, () => {});
   } catch {
     // Another version of LangChain: only its models are seen.
   }

@@ -28,9 +28,8 @@ function readGeneration(answer: Answer, index: number, generation: Loose): void 
   if (typeof id === "string" && !id.startsWith("run-")) answer.id ??= id;
   const model = about["model_name"] ?? about["model"];
   if (typeof model === "string") answer.model ??= model;
-  if (typeof content === "string") choice.content = content;
-  else if (Array.isArray(content)) choice.content = textOf(content);
-  else if (typeof generation["text"] === "string") choice.content = generation["text"];
+  const text = textOf(content) ?? (field(content, "length") ? toJson(content) : generation["text"]);
+  if (typeof text === "string") choice.content = text;
   const reason = info["finish_reason"] ?? about["finish_reason"] ?? about["stop_reason"];
   if (typeof reason === "string") choice.finishReason = reason === "max_tokens" ? "length" : reason;
   const logprobs = info["logprobs"] ?? about["logprobs"];
@@ -48,10 +47,11 @@ function readCall(own: ReturnType<typeof toolCallAt>, call: unknown): void {
   own.arguments = toJson(field(call, "args")) ?? "";
 }
 
-/** The text of content blocks; all of them as JSON when none is text. */
-function textOf(blocks: readonly unknown[]): string | undefined {
-  const texts = blocks.map((block) => field(block, "text")).filter((text) => typeof text === "string");
-  return texts.length > 0 || blocks.length === 0 ? texts.join("") : toJson(blocks);
+/** The text of a message's content, or of its blocks; undefined when none is text. */
+export function textOf(content: unknown): string | undefined {
+  if (!Array.isArray(content)) return typeof content === "string" ? content : undefined;
+  const texts = content.map((block) => field(block, "text")).filter((text) => typeof text === "string");
+  return texts.length > 0 ? texts.join("") : undefined;
 }
 
 /** Reads `usage_metadata` and the older `tokenUsage`. */

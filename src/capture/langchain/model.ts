@@ -12,6 +12,7 @@ import { isObject, type Loose } from "../openai/shape.ts";
 import { ownerOf, patch } from "../patch.ts";
 import { followSteps } from "../steps.ts";
 import { patchCaller } from "./context.ts";
+import { textOf } from "./model-answer.ts";
 import { type ModelPlace, parentRunId, runOf, scopeUnder, spanUnder } from "./runs.ts";
 
 /** Patches the base class of `model`, an instance or a prototype; false when it cannot be. */
@@ -78,21 +79,25 @@ function follow(stream: Loose, changes: Partial<Scope>): Loose {
 function listen(step: Loose, { run, calls }: ModelPlace): void {
   if (run === undefined || calls > 0 || !isObject(step["value"])) return;
   const choice = choiceAt(run.answer, 0);
-  choice.content = append(choice.content, step["value"]["content"]);
+  choice.content = append(choice.content, textOf(step["value"]["content"]));
 }
 
 const prepared = new WeakSet<object>();
 
 /** Has the calls of the model's inner client recorded, made already or not; true when it has one like OpenAI's. */
 export function prepare(model: Loose, options: OpenAIOptions): boolean {
-  const { caller } = model;
-  if (isObject(caller)) patchCaller(Object.getPrototypeOf(caller) as object);
+  patchQueue(model);
   let known = false;
   // ChatOpenAI leaves the work to one of two models of its own, an endpoint each.
   for (const part of [model, model["completions"], model["responses"]]) {
     if (isObject(part)) known = preparePart(part, options) || known;
   }
   return known;
+}
+
+/** Has the calls that wait in the queue of `owner` stay in their rollouts. */
+export function patchQueue({ caller }: Loose): void {
+  if (isObject(caller)) patchCaller(Object.getPrototypeOf(caller) as object);
 }
 
 function preparePart(part: Loose, options: OpenAIOptions): boolean {
@@ -110,7 +115,8 @@ function preparePart(part: Loose, options: OpenAIOptions): boolean {
   return instrumentClient(part["client"], options) || owner !== undefined;
 }
 
-function instrumentClient(client: unknown, options: OpenAIOptions): boolean {
+/** True when `client` is like OpenAI's and its calls are recorded. */
+export function instrumentClient(client: unknown, options: OpenAIOptions): boolean {
   if (!isObject(client)) return false;
   if (prepared.has(client)) return true;
   try {
