@@ -67,8 +67,8 @@ class ExitWatch {
   }
 
   add(hook: Hook): () => void {
-    this.#hooks.add(hook);
     this.#removeListeners ??= this.#listen();
+    this.#hooks.add(hook);
     return () => {
       this.#hooks.delete(hook);
       if (this.#hooks.size > 0) return;
@@ -164,14 +164,19 @@ export function installExitHooks(sink: EndableSink, options: ExitHookOptions = {
   const process = (globalThis as { process?: Partial<ProcessLike> }).process;
   if (typeof process?.on !== "function" || typeof process.kill !== "function") return () => undefined;
   const watch = ownGlobal("exit-watch", () => new ExitWatch(process as ProcessLike));
-  return watch.add({
-    sink,
-    timeoutMs: options.timeoutMs ?? 5_000,
-    signals: options.signals ?? true,
-    now: options.now ?? (() => performance.now()),
-    setTimer: options.setTimer ?? systemTimer,
-    deadline: undefined,
-    flushing: false,
-    stuck: 0,
-  });
+  try {
+    return watch.add({
+      sink,
+      timeoutMs: options.timeoutMs ?? 5_000,
+      signals: options.signals ?? true,
+      now: options.now ?? (() => performance.now()),
+      setTimer: options.setTimer ?? systemTimer,
+      deadline: undefined,
+      flushing: false,
+      stuck: 0,
+    });
+  } catch {
+    // Next's edge runtime has the functions, and throws when they are called.
+    return () => undefined;
+  }
 }
