@@ -10,6 +10,7 @@ import { instrumentModule } from "./ai-sdk/module.ts";
 import { instrumentProvider } from "./ai-sdk/provider.ts";
 import { instrumentAnthropic, isAnthropicClient } from "./anthropic/client.ts";
 import { instrumentLangChain, isLangChain } from "./langchain/install.ts";
+import { instrumentMastraAgent, isMastraAgent } from "./mastra/agent.ts";
 import { instrumentOpenAI, isOpenAIClient } from "./openai/client.ts";
 import type { OpenAIOptions } from "./openai/settings.ts";
 import type { Loose } from "./openai/shape.ts";
@@ -42,6 +43,7 @@ const VENDORS: readonly Vendor[] = [
     is: isAgentsModule,
     instrument: unlessOff((value, options) => (instrumentAgents(value, options) ? value : undefined)),
   },
+  { is: isMastraAgent, instrument: unlessOff(instrumentMastraAgent) },
   { is: isModule, instrument: unlessOff(instrumentModule) },
   { is: isModel, instrument: unlessOff(instrumentModel) },
   { is: isProvider, instrument: unlessOff(instrumentProvider) },
