@@ -17,7 +17,7 @@ import type { ModelKind } from "./kinds.ts";
 import { operationOf, SPEC_OPERATIONS, withTokens } from "./model-operation.ts";
 import { specBody } from "./spec-request.ts";
 import { isAbort, type StepWatch, stepWatchOf } from "./stream-operation.ts";
-import { tapped } from "./tapped-stream.ts";
+import { tapInPlace } from "./tapped-stream.ts";
 import { listenToWire } from "./wire.ts";
 
 /** A call of a model that is about to be made. */
@@ -41,8 +41,8 @@ export interface OpenModelCall {
   readonly span: OpenSpan;
   /** Changes of the scope in which the model must run. */
   readonly scope: Partial<Scope>;
-  /** Takes what the model gave; gives what the caller gets. */
-  arrived(result: unknown): unknown;
+  /** Takes what the model gave; a stream is followed as the caller reads it. */
+  arrived(result: unknown): void;
   /** Takes what the model gave where the caller gets it without us: a stream is then followed on the wire alone. */
   seen(result: unknown): void;
   failed(error: unknown): void;
@@ -73,9 +73,15 @@ export function followModelCall(call: OpenModelCall, execute: () => unknown): un
     call.failed(error);
     throw error;
   }
-  if (!(result instanceof Promise)) return call.arrived(result);
+  if (!(result instanceof Promise)) {
+    call.arrived(result);
+    return result;
+  }
   return result.then(
-    (value) => call.arrived(value),
+    (value) => {
+      call.arrived(value);
+      return value;
+    },
     (error) => {
       call.failed(error);
       throw error;
@@ -145,8 +151,7 @@ class Recording implements OpenModelCall {
     if (this.#wireOpened) {
       this.#onlyWire = true;
       this.#closeWire?.();
-    } else if (!isObject(result)) this.#call.answered(undefined);
-    else if ("stream" in result) this.#call.finished();
+    } else if (isObject(result) && "stream" in result) this.#call.finished();
     else this.arrived(result);
   }
 
@@ -155,14 +160,13 @@ class Recording implements OpenModelCall {
     else this.#closeWire = close;
   }
 
-  arrived(result: unknown): unknown {
+  arrived(result: unknown): void {
     try {
-      if (!isObject(result)) return result;
+      if (!isObject(result)) return this.#call.answered(undefined);
       this.#describe();
-      const { stream } = result;
-      if (stream instanceof ReadableStream) {
-        return { ...result, stream: tapped(stream, this.#streamListener()) };
-      }
+      const { stream, content } = result;
+      // Mastra puts a stream beside an answer that is whole.
+      if (stream instanceof ReadableStream && content === undefined) return tapInPlace(stream, this.#streamListener());
       const body = objectAt(result, ["response", "body"]);
       const wire = body === undefined ? undefined : operationOf(body);
       if (wire !== undefined) this.#use(this.#asked, wire);
@@ -170,7 +174,6 @@ class Recording implements OpenModelCall {
     } catch {
       this.#call.finished();
     }
-    return result;
   }
 
   /** Says by which operation's rules the request and the answer are read. */

@@ -5,6 +5,8 @@
  * @module
  */
 
+import { hide } from "../openai/shape.ts";
+
 /** What is told of a stream; each method is called in order, and at most one of the last three. */
 export interface StreamListener<T> {
   /** Gives what the consumer gets; undefined for nothing. */
@@ -13,6 +15,34 @@ export interface StreamListener<T> {
   finished(): T | undefined;
   failed(error: unknown): void;
   left(reason?: unknown): void;
+}
+
+const READING = ["getReader", "pipeThrough", "pipeTo", "tee", "values", "cancel", Symbol.asyncIterator] as const;
+
+/**
+ * Has `listener` told of what `source` gives, whoever reads it by its methods. It stays the same object, since the SDK
+ * may go on with one that we were not given.
+ */
+export function tapInPlace<T>(source: ReadableStream<T>, listener: StreamListener<T>): void {
+  let tap: ReadableStream<T> | undefined;
+  const taken = (): ReadableStream<T> => {
+    if (tap === undefined) {
+      for (const name of [...READING, "locked"]) Reflect.deleteProperty(source, name);
+      tap = tapped(source, listener);
+      redirect();
+    }
+    return tap;
+  };
+  const redirect = (): void => {
+    for (const name of READING) {
+      hide(source, name, (...args: unknown[]): unknown => {
+        const stream = taken();
+        return Reflect.apply(stream[name] as () => unknown, stream, args);
+      });
+    }
+    Reflect.defineProperty(source, "locked", { get: () => tap?.locked ?? false, configurable: true });
+  };
+  redirect();
 }
 
 /** `source` with a listener. */

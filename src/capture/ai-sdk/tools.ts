@@ -87,7 +87,7 @@ export function isRunning(toolCallId: unknown): boolean {
   return around !== undefined && toolCallId !== undefined && running.get(around) === toolCallId;
 }
 
-/** Starts the span of a tool's execution. */
+/** Starts the span of a tool's execution; an input of undefined is not to be recorded. */
 export function startTool(
   name: string,
   input: unknown,
@@ -95,6 +95,7 @@ export function startTool(
   agent?: string,
 ): OpenSpan | undefined {
   const start = toolStart(name, input);
+  if (input === undefined) delete start.attributes[GenAi.ToolArguments];
   if (typeof toolCallId === "string") start.attributes[GenAi.ToolCallId] = toolCallId;
   const span = startSpan(agent === undefined ? start : { ...start, agent });
   if (span !== undefined) running.set(span, toolCallId);

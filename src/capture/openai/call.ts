@@ -4,7 +4,7 @@
  * @module
  */
 import type { Attributes } from "../../protocol/json.ts";
-import { Agl, GenAi, type Outcome } from "../../protocol/semconv.ts";
+import { Agl, GenAi, type Outcome, Tokens } from "../../protocol/semconv.ts";
 import { now } from "../../trace/clock.ts";
 import type { OpenSpan } from "../../trace/open-span.ts";
 import { type Answer, createAnswer } from "./answer.ts";
@@ -174,6 +174,8 @@ class Call implements ModelCall {
       writeServer(attributes, baseURL, provider ?? operation.vendor?.name);
       if (helper !== undefined) attributes[Agl.Helper] = helper;
       writeAnswer(attributes, answer);
+      // Another attempt has taken its place: nothing must be trained on what it had of an answer.
+      if (outcome === "superseded") for (const name of Object.values(Tokens)) delete attributes[name];
       return Object.assign(attributes, failure);
     };
     span.end({
@@ -196,12 +198,14 @@ function className(value: Loose): unknown {
   return typeof made === "function" ? made.name : undefined;
 }
 
-/** openai 7 names the helper in the options' metadata, before that in a header. */
+/** openai 7 names the helper in the options' metadata, before that in a header, as Anthropic's SDK does. */
 function helperName(options: unknown): string | undefined {
   if (!isObject(options)) return undefined;
+  const headers = objectAt(options, ["headers"]);
   const name =
     objectAt(options, ["__metadata"])?.["helperMethod"] ??
-    objectAt(options, ["headers"])?.["X-Stainless-Helper-Method"];
+    headers?.["X-Stainless-Helper-Method"] ??
+    headers?.["x-stainless-helper-method"];
   return typeof name === "string" ? name.slice(name.lastIndexOf(".") + 1) : undefined;
 }
 

@@ -73,7 +73,7 @@ export async function textOf(stream: AsyncIterable<string>): Promise<string> {
 
 /** Runs a scenario once with `wrap`ped module; what the caller and the server saw. */
 export async function play(
-  scenario: Scenario,
+  scenario: Pick<Scenario, "reply" | "run">,
   version: Version,
   wrap: (ai: AnyModule) => AnyModule,
 ): Promise<Record<string, unknown>> {
