@@ -4,11 +4,13 @@
  *
  * @module
  */
+import { ownGlobal } from "../../internal/own-global.ts";
 import { safeJson } from "../../internal/safe-json.ts";
 import { GenAi } from "../../protocol/semconv.ts";
+import type { OpenSpan } from "../../trace/open-span.ts";
 import { startSpan } from "../../trace/recorder.ts";
 import { runInSpan } from "../../trace/run-in-span.ts";
-import { withScope } from "../../trace/scope.ts";
+import { currentScope, withScope } from "../../trace/scope.ts";
 import { isModel } from "../ai-sdk/kinds.ts";
 import { instrumentModel, type ModelOptions } from "../ai-sdk/model.ts";
 import { watchSteps } from "../ai-sdk/stream-operation.ts";
@@ -47,18 +49,20 @@ export function instrumentMastraAgent(agent: Loose, options: ModelOptions = {}):
   patch(
     agent,
     "listAgents",
-    seeing((agents) => eachOf(agents, (_, other) => instrumentMastraAgent(other, options))),
+    seeing((agents) =>
+      eachOf(agents, (_, other) => isMastraAgent(other) && instrumentMastraAgent(other, options)),
+    ),
   );
   return agent;
 }
 
-function eachOf(record: unknown, see: (name: string, value: Loose) => void): void {
+function eachOf(record: unknown, see: (name: string, value: Loose) => unknown): void {
   if (!isObject(record)) return;
   for (const [name, value] of Object.entries(record)) if (isObject(value)) see(name, value);
 }
 
 /** A method that shows `see` what it gives, before anybody else has it. */
-function seeing(see: (value: unknown) => void): (original: Method) => Method {
+function seeing(see: (value: unknown) => unknown): (original: Method) => Method {
   const seen = <T>(value: T): T => {
     try {
       see(value);
@@ -74,13 +78,19 @@ function seeing(see: (value: unknown) => void): (original: Method) => Method {
     };
 }
 
+/** Agents by their open spans: some methods run others of the same agent. */
+const running = ownGlobal("mastra-agents", () => new WeakMap<OpenSpan, unknown>());
+
 function runAs(original: Method, streams: boolean): Method {
   return function (...args) {
     const run = () => original.apply(this, args);
+    const around = currentScope()?.span;
+    if (around !== undefined && running.get(around) === this) return run();
     const agent = String((this as Loose)["name"]);
     const attributes = { [GenAi.OperationName]: "invoke_agent" };
     const span = startSpan({ name: `invoke_agent ${agent}`, agent, attributes });
     if (span === undefined) return withScope({ agent }, run);
+    running.set(span, this);
     if (!streams) return runInSpan(span, run, { scope: { agent } });
     watchSteps(span, undefined);
     const result = withScope({ agent, span }, run) as Promise<unknown>;

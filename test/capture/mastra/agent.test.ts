@@ -154,6 +154,15 @@ test("instrumenting twice changes nothing; the agent stays the same object; capt
   expect(planner).toBeInstanceOf(Agent);
 });
 
+test("a method that runs another of the same agent is one run", async () => {
+  const { spans, open } = await record(async () => {
+    const output = await createTeam(instrument).planner.stream("6 times 7?", { untilIdle: true } as never);
+    for await (const _ of output.fullStream);
+  });
+  expect(spanTree(spans)).toBe(TREE);
+  expect(open).toBe(0);
+});
+
 test("outside a rollout nothing is recorded, and the result is the same", async () => {
   expect(await whole(createTeam(instrument))).toEqual(await whole(createTeam(bare)));
 });
