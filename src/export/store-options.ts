@@ -46,8 +46,13 @@ export interface StoreSinkOptions {
   maxConcurrency?: number;
   /** Longest that a span waits for others; 1 000 by default. */
   flushIntervalMs?: number;
-  /** Until an answer has to be complete; 10 000 by default. A request under way holds the process for as long. */
+  /** Until an answer has to be complete; 10 000 by default. */
   requestTimeoutMs?: number;
+  /**
+   * Whether a request under way holds the process; true by default. False is for those who wait for it at the end
+   * of the process (`installExitHooks`), and has an effect in Node only.
+   */
+  holdsProcess?: boolean;
   /** Upper bound of the first wait after a failure, doubled by each further one; 250 by default. */
   firstDelayMs?: number;
   /** Upper bound of the waits between two tries; 30 000 by default. */
@@ -89,6 +94,7 @@ const DEFAULTS = {
   maxConcurrency: 4,
   flushIntervalMs: 1_000,
   requestTimeoutMs: 10_000,
+  holdsProcess: true,
   firstDelayMs: 250,
   maxDelayMs: 30_000,
   maxRetryAfterMs: 120_000,

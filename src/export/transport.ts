@@ -7,6 +7,7 @@ import { context, createContextKey, ROOT_CONTEXT } from "@opentelemetry/api";
 import { ProtobufTraceSerializer } from "@opentelemetry/otlp-transformer";
 import { parseRetryAfter } from "../internal/retry-after.ts";
 import { gzip } from "./gzip.ts";
+import { loosenSockets } from "./loose-sockets.ts";
 import { statusMeaning } from "./retry.ts";
 import type { SetTimer } from "./timer.ts";
 
@@ -65,6 +66,7 @@ export interface TransportOptions {
   requestTimeoutMs: number;
   compression: "gzip" | "none";
   userAgent: string;
+  holdsProcess: boolean;
 }
 
 const GZIP_FROM_BYTES = 1024;
@@ -167,6 +169,7 @@ export function createTransport(options: TransportOptions): Transport {
           resolve({ kind: "busy", message: `${endpoint}: ${messageOf(reason)}` });
         });
       });
+      const endLoosening = options.holdsProcess ? undefined : loosenSockets(endpoint, options.userAgent);
       const cancelTimer = setTimer(
         () => controller.abort(new Error(`no answer within ${options.requestTimeoutMs} ms`)),
         options.requestTimeoutMs,
@@ -177,6 +180,7 @@ export function createTransport(options: TransportOptions): Transport {
         return { kind: "busy", message: `${endpoint}: ${messageOf(error)}` };
       } finally {
         cancelTimer();
+        endLoosening?.();
         underWay.delete(controller);
       }
     },

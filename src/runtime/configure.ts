@@ -72,6 +72,7 @@ function build(options: ConfigureOptions): Runtime {
       : createStoreSink({
           url,
           ...shared,
+          holdsProcess: options.exitHooks === false,
           ...(options.queueBytes === undefined ? {} : { queueBytes: options.queueBytes }),
           ...(spoolDirectory ? { spoolDirectory } : {}),
           ...(options.onDrop === undefined ? {} : { onDrop: options.onDrop }),

@@ -15,7 +15,16 @@ export interface AgentOrders {
   url: string;
   spans: number;
   spoolDirectory?: string;
-  end: "natural" | "shutdown" | "exit" | "throw" | "reject" | "wait" | "wait-own-handler" | "spooled";
+  end:
+    | "natural"
+    | "shutdown"
+    | "exit"
+    | "throw"
+    | "reject"
+    | "wait"
+    | "wait-own-handler"
+    | "spooled"
+    | "on-signal";
   hooks?: boolean;
   signals?: boolean;
   timeoutMs?: number;
@@ -39,7 +48,8 @@ const open = () =>
     // Longer than any test may take: what ends in time does so for another reason.
     requestTimeoutMs: 600_000,
     spoolDirectory: orders.spoolDirectory,
-    flushIntervalMs: orders.end === "spooled" ? 20 : 60_000,
+    holdsProcess: orders.hooks === false,
+    flushIntervalMs: orders.end === "spooled" || orders.end === "on-signal" ? 20 : 60_000,
   });
 const sink = open();
 if (orders.hooks !== false) {
@@ -79,6 +89,12 @@ switch (orders.end) {
     setInterval(() => undefined, 1_000);
     console.log("ready");
     break;
+  case "on-signal": {
+    const timer = setInterval(() => undefined, 1_000);
+    process.once("SIGUSR2", () => clearInterval(timer));
+    console.log("ready");
+    break;
+  }
   case "spooled": {
     const timer = setInterval(() => {
       if (spooledRecords(orders.spoolDirectory as string) < orders.spans) return;

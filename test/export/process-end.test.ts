@@ -127,6 +127,35 @@ describe("a natural end", () => {
     },
   );
 
+  it("is not held up by a request that hangs since before it, and nothing spooled is lost", async () => {
+    store.answer = () => "hang";
+    const orders = { spans: SPANS, spoolDirectory: directory.path, timeoutMs: 300 } as const;
+    const agent = start({ ...orders, end: "on-signal" });
+    await agent.ready;
+    await store.came(1);
+    agent.process.kill("SIGUSR2");
+    // The request itself may take ten minutes.
+    expect(await agent.ended).toMatchObject({ code: 0, signal: null });
+    store.answer = () => undefined;
+    const { output } = await run({ spans: 0, spoolDirectory: directory.path, end: "shutdown" });
+    expect(JSON.parse(output)).toEqual({ sent: SPANS, failed: 0, pending: 0 });
+  });
+
+  it.each([true, false])("waits for the answer of a request that is under way, hooks: %s", async (hooks) => {
+    let answer = () => {};
+    const decided = new Promise<void>((resolve) => {
+      answer = resolve;
+    });
+    store.answer = () => decided;
+    const agent = start({ spans: SPANS, end: "on-signal", hooks });
+    await agent.ready;
+    await store.came(1);
+    agent.process.kill("SIGUSR2");
+    answer();
+    expect(await agent.ended).toMatchObject({ code: 0, signal: null, errors: "" });
+    expect(store.accepted).toEqual(names(SPANS));
+  });
+
   it("is left alone without the hooks", async () => {
     expect(await run({ spans: SPANS, end: "natural", hooks: false })).toMatchObject({ code: 0 });
     expect(store.requests).toEqual([]);
