@@ -11,7 +11,7 @@ import { expect, test } from "vitest";
 const ROOT = resolve(import.meta.dirname, "../..");
 const EXAMPLES = join(ROOT, "examples");
 /** The example of a web app is built first. */
-const TIMEOUT = 240_000;
+const TIMEOUT = 400_000;
 
 const examples = readdirSync(EXAMPLES).filter((name) => existsSync(join(EXAMPLES, name, "expected.txt")));
 
