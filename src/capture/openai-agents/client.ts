@@ -17,18 +17,20 @@ export interface CallPlace extends InnerCalls {
 
 /** Opens the place of a call; the client of `model` is instrumented where it can be seen. */
 export function openPlace(model: unknown, outer: InnerCalls | undefined, options: OpenAIOptions): CallPlace {
-  const place: CallPlace = { calls: options.proxy === undefined ? 0 : 1, outer, chosen: options };
-  if (isObject(model)) adopt(model["_client"], place);
-  return place;
+  const elsewhere = adopt(isObject(model) ? model["_client"] : undefined, options);
+  return { calls: elsewhere || options.proxy !== undefined ? 1 : 0, outer, chosen: options };
 }
 
-/** Instruments a client once; one that the program has given by hand stays as it was told. */
-function adopt(client: unknown, place: CallPlace): void {
-  if (!isObject(client) || !isOpenAIClient(client)) return;
+/**
+ * Instruments a client once; one that the program has given by hand stays as it was told.
+ *
+ * @returns true when somebody else records its calls
+ */
+export function adopt(client: unknown, options: OpenAIOptions): boolean {
+  if (!isObject(client) || !isOpenAIClient(client)) return false;
   const given = chosen.get(client);
-  if (given === undefined) instrumentOpenAI(client, place.chosen);
-  // Somebody else records the call.
-  else if (given.proxy !== undefined || given.capture === false) place.calls++;
+  if (given === undefined) instrumentOpenAI(client, options);
+  return given !== undefined && (given.proxy !== undefined || given.capture === false);
 }
 
 const trapped = new WeakSet<object>();
@@ -66,7 +68,8 @@ function trap(prototype: Loose): void {
     const place = currentScope()?.inner;
     if (place !== undefined && "chosen" in place && !Object.hasOwn(this, "create")) {
       try {
-        adopt(this["_client"], place as CallPlace);
+        const own = place as CallPlace;
+        if (adopt(this["_client"], own.chosen)) own.calls++;
       } catch {
         // The call is recorded from what the model gives.
       }

@@ -14,9 +14,9 @@ const SETTINGS: Readonly<Record<string, string>> = {
   toolChoice: "tool_choice",
 };
 
-/** The request as a chat completion's body; without what is said in it where that must not be told. */
+/** The request to the model of this name as a chat completion's body; without what is said in it where that must not be told. */
 export function requestBody(model: unknown, request: Loose, confidential: boolean): Loose {
-  const body: Loose = { model: modelName(model) };
+  const body: Loose = { model };
   const { modelSettings: settings, input, systemInstructions: system } = request;
   if (isObject(settings)) {
     for (const name in SETTINGS) body[SETTINGS[name] as string] = settings[name];
@@ -24,16 +24,10 @@ export function requestBody(model: unknown, request: Loose, confidential: boolea
   if (confidential) return body;
   const messages: unknown[] = typeof input === "string" ? [{ role: "user", content: input }] : [];
   if (Array.isArray(input)) messages.push(...input.filter(isObject).map(asMessage));
-  if (typeof system === "string") messages.unshift({ role: "system", content: system });
+  if (typeof system === "string" && system !== "") messages.unshift({ role: "system", content: system });
   body["messages"] = messages;
   body["tools"] = [...list(request["tools"]), ...list(request["handoffs"]).map(asTool)];
   return body;
-}
-
-function modelName(model: unknown): unknown {
-  if (!isObject(model)) return undefined;
-  const name = model["_model"] ?? model["model"];
-  return typeof name === "string" ? name : model.constructor.name;
 }
 
 const list = (value: unknown): Loose[] => (Array.isArray(value) ? value.filter(isObject) : []);

@@ -17,6 +17,9 @@ import { readModelResponse, readRawEvent, redact } from "./model-answer.ts";
 import { requestBody } from "./model-request.ts";
 import { isConfidential } from "./runs.ts";
 
+/** The names that providers were asked for: a model may not tell its own. */
+const names = new WeakMap<object, string>();
+
 /** Patches `model` or its class, and what gives models when it is a provider of them. */
 export function patchModel(model: unknown, options: OpenAIOptions): void {
   const provider = ownerOf(model, "getModel");
@@ -24,14 +27,12 @@ export function patchModel(model: unknown, options: OpenAIOptions): void {
     patch(provider, "getModel", (original) => {
       return function (...args) {
         const result = original.apply(this, args);
-        if (!(result instanceof Promise)) patchModel(result, options);
-        // The SDK waits for it, too, and was not there first.
-        else
-          result.then(
-            (made) => patchModel(made, options),
-            () => {},
-          );
-        return result;
+        const take = (made: unknown): unknown => {
+          if (isObject(made) && typeof args[0] === "string" && args[0] !== "") names.set(made, args[0]);
+          patchModel(made, options);
+          return made;
+        };
+        return result instanceof Promise ? result.then(take) : take(result);
       };
     });
   }
@@ -40,6 +41,12 @@ export function patchModel(model: unknown, options: OpenAIOptions): void {
   if (whole !== undefined) patch(whole, "getResponse", (original) => wrapWhole(original, options));
   if (streamed !== undefined)
     patch(streamed, "getStreamedResponse", (original) => wrapStreamed(original, options));
+}
+
+function nameOf(model: unknown): unknown {
+  if (!isObject(model)) return undefined;
+  const name = model["_model"] ?? names.get(model) ?? model["model"];
+  return typeof name === "string" ? name : model.constructor.name;
 }
 
 type Method = (this: unknown, ...args: unknown[]) => unknown;
@@ -97,7 +104,7 @@ function open(model: unknown, request: unknown, options: OpenAIOptions): Call | 
     const place: CallPlace = openPlace(model, scope?.inner, options);
     const run = openModelRun(
       {
-        body: () => requestBody(model, request, confidential),
+        body: () => requestBody(nameOf(model), request, confidential),
         read(answer, result) {
           readModelResponse(answer, result);
           if (confidential) redact(answer);

@@ -7,10 +7,10 @@ import { GenAi } from "../../protocol/semconv.ts";
 import type { OpenAIOptions } from "../openai/settings.ts";
 import { isObject, type Loose, objectAt } from "../openai/shape.ts";
 import { patch } from "../patch.ts";
-import { findClients } from "./client.ts";
+import { adopt, findClients } from "./client.ts";
 import { patchModel } from "./model.ts";
-import { nodeOf, type Provider } from "./nodes.ts";
-import { patchRunner } from "./runs.ts";
+import { dataOf, nodeOf, type Provider } from "./nodes.ts";
+import { patchRunner, toolEnded, toolStarted } from "./runs.ts";
 import { followSpans } from "./spans.ts";
 
 /** True for the module `@openai/agents`, or `@openai/agents-core`. */
@@ -26,6 +26,8 @@ export function instrumentAgents(agents: Loose, options: OpenAIOptions = {}): bo
   const done =
     followSpans(provider) &&
     patchRunner(runner, (candidates) => {
+      const { getDefaultOpenAIClient: client } = agents;
+      if (typeof client === "function") adopt(client(), options);
       for (const candidate of candidates) patchModel(candidate, options);
     }) &&
     patch(runner, "emit", (original) => {
@@ -46,9 +48,16 @@ export function instrumentAgents(agents: Loose, options: OpenAIOptions = {}): bo
 }
 
 /** What a runner tells its listeners: the agents that hand-offs lead to, and the ids of tool calls. */
-function told([event, , agent, , details]: unknown[], provider: Provider, options: OpenAIOptions): void {
+function told([event, , agent, tool, ...rest]: unknown[], provider: Provider, options: OpenAIOptions): void {
   if (event === "agent_start" && isObject(agent)) patchModel(agent["model"], options);
+  const call = objectAt(rest.at(-1), ["toolCall"]);
+  if (call === undefined) return;
+  const span = provider.getCurrentSpan();
+  const own = dataOf(span)?.["type"] === "function";
+  if (event === "agent_tool_end" && !own) toolEnded(rest[0], call);
   if (event !== "agent_tool_start") return;
-  const id = objectAt(details, ["toolCall"])?.["callId"];
-  if (typeof id === "string") nodeOf(provider.getCurrentSpan())?.span?.setAttribute(GenAi.ToolCallId, id);
+  if (!own) toolStarted(objectAt(tool, [])?.["name"], call);
+  else if (typeof call["callId"] === "string") {
+    nodeOf(span)?.span?.setAttribute(GenAi.ToolCallId, call["callId"]);
+  }
 }

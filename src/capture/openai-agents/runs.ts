@@ -3,12 +3,13 @@
  *
  * @module
  */
-import type { Outcome } from "../../protocol/semconv.ts";
+import { GenAi, type Outcome } from "../../protocol/semconv.ts";
 import type { OpenSpan } from "../../trace/open-span.ts";
-import { isRecording } from "../../trace/recorder.ts";
+import { isRecording, startSpan } from "../../trace/recorder.ts";
 import { currentScope, type InnerCalls, ownScope, withScope } from "../../trace/scope.ts";
 import { isObject, isThenable, type Loose, objectAt } from "../openai/shape.ts";
 import { patch } from "../patch.ts";
+import { KINDS, type Kind } from "./kinds.ts";
 import type { Node } from "./nodes.ts";
 
 /** A run while it is under way; found through the scope of the code inside. */
@@ -19,6 +20,8 @@ interface AgentsRun extends InnerCalls {
   result: Loose | undefined;
   /** Spans of its agents that are open. */
   readonly agents: Set<OpenSpan>;
+  /** Spans of tools that the SDK itself has none of, by the id of the call. */
+  readonly tools: Map<unknown, OpenSpan>;
 }
 
 function currentRun(): AgentsRun | undefined {
@@ -41,6 +44,24 @@ export function opened({ span }: Node): void {
 /** A span is about to end. */
 export function closed(span: OpenSpan): void {
   currentRun()?.agents.delete(span);
+}
+
+/** A tool has started that the SDK makes no span of, as with a runner's `tracingDisabled`. */
+export function toolStarted(name: unknown, call: Loose): void {
+  const run = currentRun();
+  const kind = KINDS["function"] as Kind;
+  const span = run && startSpan(kind.start({ name }));
+  if (span === undefined) return;
+  span.setAttribute(GenAi.ToolCallId, String(call["callId"]));
+  if (!isConfidential()) span.setAttributes(kind.end({ input: call["arguments"] }));
+  run?.tools.set(call["callId"], span);
+}
+
+/** Such a tool has ended. */
+export function toolEnded(output: unknown, call: Loose): void {
+  const span = currentRun()?.tools.get(call["callId"]);
+  if (!isConfidential()) span?.setAttributes((KINDS["function"] as Kind).end({ output }));
+  span?.end();
 }
 
 /** How a span ends in the current run. */
@@ -90,6 +111,7 @@ function begin(
       signal: objectAt(options, ["signal"]),
       result: undefined,
       agents: new Set(),
+      tools: new Map(),
     };
   } catch {
     return undefined;
@@ -114,6 +136,6 @@ function settled(run: AgentsRun, value: unknown): void {
 }
 
 /** The SDK keeps the span of an interrupted agent open for the run that goes on, which may never come. */
-function leave({ agents }: AgentsRun): void {
-  for (const span of agents) span.end();
+function leave({ agents, tools }: AgentsRun): void {
+  for (const span of [...agents, ...tools.values()]) span.end();
 }

@@ -10,7 +10,7 @@ import { hide, isObject, type Loose } from "../openai/shape.ts";
 import { ownerOf, patch } from "../patch.ts";
 import { KINDS, type Kind } from "./kinds.ts";
 import { dataOf, type Node, nodeOf, openNode, type Provider, scopeAt } from "./nodes.ts";
-import { closed, opened, outcomeIn } from "./runs.ts";
+import { closed, isConfidential, opened, outcomeIn } from "./runs.ts";
 
 /** Patches the provider, and has every scope looked up in the SDK's storage; false when it refuses. */
 export function followSpans(provider: Provider): boolean {
@@ -46,7 +46,8 @@ function follow(span: Loose, parent: unknown): void {
   after(span, "start", () => start(node, kind, data));
   after(span, "end", () => end(node, kind, data));
   after(span, "setError", (error) => {
-    node.error = error ?? undefined;
+    // Where tracing is off the SDK does not see that it has told of this one already, in more words.
+    if (node.error === undefined || (isObject(error) && error["data"] !== undefined)) node.error = error;
   });
 }
 
@@ -87,5 +88,7 @@ function asThrown(error: unknown): object {
   const detail = isObject(data) ? data["error"] : undefined;
   const text = String(detail ?? message);
   const [, type = "Error", rest = text] = /^([A-Z]\w*): ([\s\S]*)$/.exec(text) ?? [];
+  // The SDK tells what a tool threw even where it must not tell its data.
+  if (isConfidential()) return { constructor: { name: type }, message: "" };
   return { constructor: { name: type }, message: rest === "Error" ? String(message) : rest };
 }
