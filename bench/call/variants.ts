@@ -34,7 +34,7 @@ const bare: Make = async () => ({
 export async function nullStore(input: unknown): Promise<Response> {
   const url = String(input instanceof Request ? input.url : input);
   if (url.endsWith("/v1/traces")) {
-    return new Response(new Uint8Array(), { headers: { "content-type": "application/x-protobuf" } });
+    return new Response(null, { headers: { "content-type": "application/x-protobuf" } });
   }
   const attempt = {
     rollout_id: "ro-1f5e0c",

@@ -33,6 +33,7 @@ export interface BatchLimits {
 export interface Lane<T> {
   readonly key: string;
   readonly rolloutId: string;
+  readonly attemptId: string;
   readonly front: QueueItem<T>[];
   readonly back: QueueItem<T>[];
   backBytes: number;
@@ -115,6 +116,8 @@ class AttemptQueue<T> implements Queue<T> {
   readonly lanes = new Map<string, Lane<T>>();
   bytes = 0;
   #items = 0;
+  /** The lane that was asked for last. */
+  #last: Lane<T> | undefined;
   readonly #bounds: QueueBounds;
 
   constructor(bounds: QueueBounds) {
@@ -122,12 +125,16 @@ class AttemptQueue<T> implements Queue<T> {
   }
 
   #lane(rolloutId: string, attemptId: string): Lane<T> {
+    // Spans come in rows of one attempt, and putting its name together costs more than the rest of an addition.
+    const last = this.#last;
+    if (last?.rolloutId === rolloutId && last.attemptId === attemptId) return last;
     const key = laneKey(rolloutId, attemptId);
     let lane = this.lanes.get(key);
     if (lane === undefined) {
       lane = {
         key,
         rolloutId,
+        attemptId,
         front: [],
         back: [],
         backBytes: 0,
@@ -144,6 +151,7 @@ class AttemptQueue<T> implements Queue<T> {
       };
       this.lanes.set(key, lane);
     }
+    this.#last = lane;
     return lane;
   }
 
@@ -153,7 +161,9 @@ class AttemptQueue<T> implements Queue<T> {
   }
 
   #dropIfEmpty(lane: Lane<T>): void {
-    if (lane.settled === lane.added) this.lanes.delete(lane.key);
+    if (lane.settled < lane.added) return;
+    this.lanes.delete(lane.key);
+    if (this.#last === lane) this.#last = undefined;
   }
 
   add(item: QueueItem<T>): Lane<T> | undefined {
