@@ -5,34 +5,25 @@
  * @module
  */
 import { ChatOpenAI } from "@langchain/openai";
+// In an app of your own: import * as agl from "agentlightning".
 import * as agl from "../../src/index.ts";
-import { createMemorySink, serveModel, spanTree } from "../../src/testing/index.ts";
+import { openStage } from "../stage.ts";
 import { reply } from "./model.ts";
 import { createTeam } from "./team.ts";
 
 agl.instrument(ChatOpenAI);
 
-const given = process.argv[2];
-const server = given === undefined ? await serveModel({ reply }) : undefined;
-const sink = createMemorySink();
-agl.configure({ exporters: [sink] });
+const stage = await openStage(reply);
 try {
-  const baseURL = given ?? server?.url;
+  const { baseURL } = stage;
   const model = new ChatOpenAI({ model: "toy", apiKey: "none", configuration: { baseURL } });
   const team = createTeam(model);
-  const { value, reward } = await agl.rollout({ input: "6 times 7", mode: "train" }, async ({ input }) => {
+  const result = await agl.rollout({ input: "6 times 7", mode: "train" }, async ({ input }) => {
     const { answer } = await team.invoke({ problem: String(input) });
     agl.emitReward(answer === "42" ? 1 : 0);
     return answer;
   });
-  await agl.flush();
-  console.log(spanTree(sink.spans));
-  const calls = sink.spans.filter((span) => span.name === "openai.chat.completion");
-  const trainable = calls.filter((span) => "response_token_ids" in span.attributes);
-  console.log(
-    `\nanswer ${value}, reward ${reward}; ${calls.length} model calls, ${trainable.length} with token ids`,
-  );
+  await stage.show(result);
 } finally {
-  await agl.shutdown();
-  await server?.close();
+  await stage.close();
 }

@@ -5,33 +5,22 @@
  * @module
  */
 import { createOpenAICompatible } from "@ai-sdk/openai-compatible";
+// In an app of your own: import * as agl from "agentlightning".
 import * as agl from "../../src/index.ts";
-import { createMemorySink, serveModel, spanTree } from "../../src/testing/index.ts";
+import { openStage } from "../stage.ts";
 import { createPlanner } from "./agents.ts";
 import { reply } from "./model.ts";
 
-const given = process.argv[2];
-const server = given === undefined ? await serveModel({ reply }) : undefined;
-const sink = createMemorySink();
-agl.configure({ exporters: [sink] });
+const stage = await openStage(reply);
 try {
-  const provider = createOpenAICompatible({ name: "vllm", baseURL: given ?? server?.url ?? "" });
+  const provider = createOpenAICompatible({ name: "vllm", baseURL: stage.baseURL });
   const planner = agl.instrument(createPlanner(provider("toy")));
-  const { value, reward } = await agl.rollout({ input: "6 times 7", mode: "train" }, async ({ input }) => {
-    const { textStream } = await planner.stream(String(input));
-    let answer = "";
-    for await (const piece of textStream) answer += piece;
-    agl.emitReward(answer === "42" ? 1 : 0);
-    return answer;
+  const result = await agl.rollout({ input: "6 times 7", mode: "train" }, async ({ input }) => {
+    const { text } = await planner.generate(String(input));
+    agl.emitReward(text === "42" ? 1 : 0);
+    return text;
   });
-  await agl.flush();
-  console.log(spanTree(sink.spans));
-  const calls = sink.spans.filter((span) => span.name === "openai.chat.completion");
-  const trainable = calls.filter((span) => "response_token_ids" in span.attributes);
-  console.log(
-    `\nanswer ${value}, reward ${reward}; ${calls.length} model calls, ${trainable.length} with token ids`,
-  );
+  await stage.show(result);
 } finally {
-  await agl.shutdown();
-  await server?.close();
+  await stage.close();
 }

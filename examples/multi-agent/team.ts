@@ -36,7 +36,9 @@ export async function solve({ policy, fixed }: Models, problem: string): Promise
   let answer = "";
   for (let round = 0; round < MAX_ROUNDS; round++) {
     const found = await agl.agent("solver", () => ask(policy, "policy", "You solve.", task));
-    const remark = await agl.agent("critic", () => ask(fixed, "large", "You judge.", `${problem} = ${found}`));
+    const remark = await agl.agent("critic", () =>
+      ask(fixed, "large", "You judge.", `${problem} = ${found}`),
+    );
     answer = found;
     // Belongs to the nearest call before it among those that are trained on: the solver's.
     agl.emitReward(remark === "right" ? 1 : 0);

@@ -14,5 +14,5 @@ export function reply({ messages }: ModelRequest): Reply {
     };
   }
   const [oslo = 0, rome = 0] = results;
-  return { content: `Rome is ${rome - oslo} degrees warmer than Oslo.` };
+  return { content: `Rome is ${rome - oslo} degrees warmer than Oslo` };
 }

@@ -3,7 +3,8 @@
  *
  * @module
  */
-import { after } from "next/server";
+// In an app of your own: "next/server". The ending is for this repository's check of types.
+import { after } from "next/server.js";
 import { answerFirst } from "../../../answer-first.ts";
 import { solve } from "../../../solve.ts";
 
