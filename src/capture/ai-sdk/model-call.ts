@@ -166,7 +166,8 @@ class Recording implements OpenModelCall {
       this.#describe();
       const { stream, content } = result;
       // Mastra puts a stream beside an answer that is whole.
-      if (stream instanceof ReadableStream && content === undefined) return tapInPlace(stream, this.#streamListener());
+      if (stream instanceof ReadableStream && content === undefined)
+        return tapInPlace(stream, this.#streamListener());
       const body = objectAt(result, ["response", "body"]);
       const wire = body === undefined ? undefined : operationOf(body);
       if (wire !== undefined) this.#use(this.#asked, wire);

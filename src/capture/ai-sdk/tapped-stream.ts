@@ -17,7 +17,15 @@ export interface StreamListener<T> {
   left(reason?: unknown): void;
 }
 
-const READING = ["getReader", "pipeThrough", "pipeTo", "tee", "values", "cancel", Symbol.asyncIterator] as const;
+const READING = [
+  "getReader",
+  "pipeThrough",
+  "pipeTo",
+  "tee",
+  "values",
+  "cancel",
+  Symbol.asyncIterator,
+] as const;
 
 /**
  * Has `listener` told of what `source` gives, whoever reads it by its methods. It stays the same object, since the SDK

@@ -68,23 +68,26 @@ describe.each([
   });
 });
 
-test.each(VERSIONS)("ai $major: each attempt before the answer is a span, and only the last has tokens", async (version) => {
-  const busy = { fault: { status: 503, headers: { "retry-after-ms": "1" } } };
-  const { spans } = await record(
-    () =>
-      play(
-        {
-          reply: () => [busy, busy, ANSWER],
-          run: ({ ai, model }) => ai.generateText({ model: model(), prompt: "Hi" }),
-        },
-        version,
-        instrument,
-      ),
-    "train",
-  );
-  expect(spans.map(({ attributes }) => [attributes[Agl.Outcome], Tokens.Response in attributes])).toEqual([
-    ["error", false],
-    ["error", false],
-    ["ok", true],
-  ]);
-});
+test.each(VERSIONS)(
+  "ai $major: each attempt before the answer is a span, and only the last has tokens",
+  async (version) => {
+    const busy = { fault: { status: 503, headers: { "retry-after-ms": "1" } } };
+    const { spans } = await record(
+      () =>
+        play(
+          {
+            reply: () => [busy, busy, ANSWER],
+            run: ({ ai, model }) => ai.generateText({ model: model(), prompt: "Hi" }),
+          },
+          version,
+          instrument,
+        ),
+      "train",
+    );
+    expect(spans.map(({ attributes }) => [attributes[Agl.Outcome], Tokens.Response in attributes])).toEqual([
+      ["error", false],
+      ["error", false],
+      ["ok", true],
+    ]);
+  },
+);

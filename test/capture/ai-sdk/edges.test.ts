@@ -64,7 +64,7 @@ describe.each(VERSIONS)("streaming agents, ai $major", (version) => {
     });
     gate.open();
     expect(outcomeOf(spans, MODEL)).toEqual(["aborted"]);
-    expect(outcomeOf(spans, "invoke_agent solver")).toHaveLength(1);
+    expect(outcomeOf(spans, "invoke_agent solver")).toEqual(["aborted"]);
     expect(open).toBe(0);
   });
 
@@ -95,16 +95,6 @@ test("a functionId names the agent of a single call", async () => {
   const options = { model: provider("toy"), prompt: "Hi", experimental_telemetry: { functionId: "greeter" } };
   const { spans } = await record(() => ai.generateText(options));
   expect(spanTree(spans)).toBe(`invoke_agent greeter [greeter]\n  ${MODEL} [greeter]`);
-});
-
-test("version 7, wrapped: calls whose telemetry is off or goes elsewhere are recorded all the same", async () => {
-  const { ai, provider } = await set(SEVEN, "Hello");
-  for (const telemetry of [{ isEnabled: false }, { integrations: [{}] }]) {
-    const { spans } = await record(() =>
-      ai.generateText({ model: provider("toy"), prompt: "Hi", telemetry }),
-    );
-    expect(spans).toHaveLength(1);
-  }
 });
 
 test("a model of another protocol is recorded from what it gives", async () => {

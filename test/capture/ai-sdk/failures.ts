@@ -96,14 +96,23 @@ const FAILURES: readonly Failure[] = [
     once: true,
     outcomes: ["error", "ok"],
   },
-  { name: "a refusal", fault: () => ({ status: 400, body: { error: { message: "bad" } } }), outcomes: ["error"] },
+  {
+    name: "a refusal",
+    fault: () => ({ status: 400, body: { error: { message: "bad" } } }),
+    outcomes: ["error"],
+  },
   {
     name: "a dead socket",
     fault: () => ({ cut: { after: 4, how: "reset" } }),
     options: () => ({ maxRetries: 0 }),
     outcomes: ["error"],
   },
-  { name: "an error chunk", of: "streams", fault: () => ({ cut: { after: 4, how: "error" } }), outcomes: ["error"] },
+  {
+    name: "an error chunk",
+    of: "streams",
+    fault: () => ({ cut: { after: 4, how: "error" } }),
+    outcomes: ["error"],
+  },
   {
     name: "an abort before the answer",
     of: "whole",
@@ -119,8 +128,18 @@ const FAILURES: readonly Failure[] = [
     does: "abort",
     outcomes: ["aborted"],
   },
-  { name: "a reader who leaves", of: "streams", does: "break", outcomes: (major, { name }) => (name === "streamObject" ? ["ok"] : left(major)) },
-  { name: "no reader", of: "streams", does: "ignore", outcomes: (major, { name }) => (name === "streamObject" ? ["incomplete"] : left(major)) },
+  {
+    name: "a reader who leaves",
+    of: "streams",
+    does: "break",
+    outcomes: (major, { name }) => (name === "streamObject" ? ["ok"] : left(major)),
+  },
+  {
+    name: "no reader",
+    of: "streams",
+    does: "ignore",
+    outcomes: (major, { name }) => (name === "streamObject" ? ["incomplete"] : left(major)),
+  },
   {
     name: "a model given by its name",
     options: (stage) => {
@@ -206,7 +225,9 @@ function replyOf(failure: Failure, gate: Gate): ReplyScript {
 export const FAILING_CALLS: ReadonlyArray<Scenario & { majors: readonly number[] }> = KINDS.flatMap((kind) =>
   FAILURES.filter(({ of }) => of === undefined || (of === "streams") === kind.streams).map((failure) => {
     const outcomes = (major: number): string[] => {
-      const own = [...(typeof failure.outcomes === "function" ? failure.outcomes(major, kind) : failure.outcomes)];
+      const own = [
+        ...(typeof failure.outcomes === "function" ? failure.outcomes(major, kind) : failure.outcomes),
+      ];
       const last = kind.streams ? own.at(-1)! : (failure.agent ?? own.at(-1)!);
       return kind.agent ? [...own, last] : own;
     };

@@ -2,8 +2,8 @@ import { describe, expect, test } from "vitest";
 import { instrument } from "../../../src/capture/instrument.ts";
 import { spanTree } from "../../../src/testing/span-tree.ts";
 import { record } from "../recorded.ts";
-import { play } from "./scenario.ts";
 import { FAILING_CALLS } from "./failures.ts";
+import { play } from "./scenario.ts";
 import { SCENARIOS } from "./scenarios.ts";
 import { VERSIONS } from "./versions.ts";
 

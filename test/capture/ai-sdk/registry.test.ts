@@ -6,8 +6,8 @@ import { GenAi, Tokens } from "../../../src/protocol/semconv.ts";
 import { type ModelServer, serveModel } from "../../../src/testing/model-server.ts";
 import { spanTree } from "../../../src/testing/span-tree.ts";
 import { record } from "../recorded.ts";
-import { addTool, play, textOf } from "./scenario.ts";
 import { FAILING_CALLS } from "./failures.ts";
+import { addTool, play, textOf } from "./scenario.ts";
 import { SCENARIOS } from "./scenarios.ts";
 import { type AnyModule, steps, VERSIONS } from "./versions.ts";
 
@@ -47,21 +47,18 @@ const LESS: ReadonlyArray<readonly [calls: RegExp, outcomes: readonly string[]]>
 ];
 
 describe("version 7, not wrapped", () => {
-  test.each([...SCENARIOS, ...FAILING_CALLS])(
-    "$name",
-    async (scenario) => {
-      const integrations = globals.AI_SDK_TELEMETRY_INTEGRATIONS;
-      delete globals.AI_SDK_TELEMETRY_INTEGRATIONS;
-      const wanted = await play(scenario, SEVEN, bare);
-      globals.AI_SDK_TELEMETRY_INTEGRATIONS = integrations!;
-      const { value, spans, outcomes } = await record(() => play(scenario, SEVEN, bare));
-      expect(value).toEqual(wanted);
-      const less = LESS.find(([calls]) => calls.test(scenario.name))?.[1];
-      const { tree, outcomes: own } = scenario;
-      expect(outcomes).toEqual(less ?? (typeof own === "function" ? own(7) : own));
-      if (less === undefined) expect(spanTree(spans)).toBe(typeof tree === "function" ? tree(7) : tree);
-    },
-  );
+  test.each([...SCENARIOS, ...FAILING_CALLS])("$name", async (scenario) => {
+    const integrations = globals.AI_SDK_TELEMETRY_INTEGRATIONS;
+    delete globals.AI_SDK_TELEMETRY_INTEGRATIONS;
+    const wanted = await play(scenario, SEVEN, bare);
+    globals.AI_SDK_TELEMETRY_INTEGRATIONS = integrations!;
+    const { value, spans, outcomes } = await record(() => play(scenario, SEVEN, bare));
+    expect(value).toEqual(wanted);
+    const less = LESS.find(([calls]) => calls.test(scenario.name))?.[1];
+    const { tree, outcomes: own } = scenario;
+    expect(outcomes).toEqual(less ?? (typeof own === "function" ? own(7) : own));
+    if (less === undefined) expect(spanTree(spans)).toBe(typeof tree === "function" ? tree(7) : tree);
+  });
 
   test("token ids of a stream", async () => {
     const { spans } = await record(() => textOf(ai.streamText({ model, prompt: "3+4" }).textStream), "train");
