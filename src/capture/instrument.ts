@@ -11,6 +11,7 @@ import { instrumentProvider } from "./ai-sdk/provider.ts";
 import { instrumentAnthropic, isAnthropicClient } from "./anthropic/client.ts";
 import { instrumentLangChain, isLangChain } from "./langchain/install.ts";
 import { instrumentMastraAgent, isMastraAgent } from "./mastra/agent.ts";
+import { instrumentMcp, isMcpClient } from "./mcp/client.ts";
 import { instrumentOpenAI, isOpenAIClient } from "./openai/client.ts";
 import type { OpenAIOptions } from "./openai/settings.ts";
 import type { Loose } from "./openai/shape.ts";
@@ -44,6 +45,7 @@ const VENDORS: readonly Vendor[] = [
     instrument: unlessOff((value, options) => (instrumentAgents(value, options) ? value : undefined)),
   },
   { is: isMastraAgent, instrument: unlessOff(instrumentMastraAgent) },
+  { is: isMcpClient, instrument: unlessOff((value) => (instrumentMcp(value) ? value : undefined)) },
   { is: isModule, instrument: unlessOff(instrumentModule) },
   { is: isModel, instrument: unlessOff(instrumentModel) },
   { is: isProvider, instrument: unlessOff(instrumentProvider) },
@@ -57,7 +59,9 @@ const warned = new WeakSet<object>();
 
 /**
  * Makes the model calls of `x` visible as spans, in place: the object stays the same, of the same type, and works as
- * before. Takes an OpenAI client (openai 4.19 to 7, Azure and Bedrock clients, and any object with the same methods), a
+ * before. Takes an OpenAI client (openai 4.19 to 7, Azure and Bedrock clients, and any object with the same methods), an
+ * Anthropic client (0.x and 1.x, those for Bedrock, Vertex and Foundry too), an MCP client or its class, by which the calls of
+ * its tools are seen, a
  * chat model of LangChain's or its class, by which all of LangChain and LangGraph is seen, LangChain's callback manager, or
  * a model of the Vercel AI SDK 5 to 7. Of that SDK it also takes a provider and the module `ai` itself, which cannot be
  * changed in place: what it gives back for them is another object of the same type, and only its calls are recorded.

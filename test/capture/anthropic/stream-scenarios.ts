@@ -20,7 +20,7 @@ const failing = {
   sse: [
     ...START,
     ...textBlock(0, "Hel"),
-    event({ type: "error", error: { type: "overloaded_error", message: "later" } } as { type: string }),
+    event({ type: "error", error: { type: "overloaded_error", message: "later" } }),
   ],
 };
 const cut = { headers, sse: [...START, ...textBlock(0, "Hel").slice(0, 2)], cut: true };

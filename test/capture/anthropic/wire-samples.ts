@@ -37,7 +37,7 @@ export const toolUse = (id: string, input: object, name = "add"): object => ({
 });
 
 /** An event as it stands in a stream. */
-export function event(data: { type: string } & object): string {
+export function event(data: { type: string; [field: string]: unknown }): string {
   return `event: ${data.type}\ndata: ${JSON.stringify(data)}\n\n`;
 }
 
