@@ -5,16 +5,16 @@
  */
 import { createRequire } from "node:module";
 import { ownGlobal } from "./internal/own-global.ts";
-import { hookCommonJs, hookModules } from "./register/hooks.ts";
+import { hookModules } from "./register/hooks.ts";
 import { type Capture, createReceiver } from "./register/receiver.ts";
 
 const require = createRequire(import.meta.url);
 const loadCapture = (): Capture => require("./register/capture.cjs") as Capture;
 
 ownGlobal("register", () => {
-  hookCommonJs();
-  hookModules(new URL("./register/loader.js", import.meta.url));
-  return createReceiver(loadCapture);
+  const receiver = createReceiver(loadCapture);
+  hookModules(new URL("./register/loader.js", import.meta.url), receiver);
+  return receiver;
 });
 // Where the whole process is a rollout it has begun, whether or not a library is loaded.
 if (process.env["AGL_ROLLOUT_ID"]) loadCapture();

@@ -5,10 +5,15 @@
  * @module
  */
 import { readFileSync } from "node:fs";
-import { LIBRARIES, type Library } from "./libraries.ts";
+import { BUNDLE_LENGTH, bundledIn } from "./bundle.ts";
+import { fileNumber, LIBRARIES, type Library, type LibraryFile } from "./libraries.ts";
+import type { Receiver } from "./receiver.ts";
 
 const FOLDER = "/node_modules/";
 const MARK = "/*agentlightning*/";
+
+/** A path of the system's as this package writes it. */
+export const slashed = (path: string): string => path.replaceAll("\\", "/");
 
 /** The folder of the package that `path` is in, its name and the path in it; undefined outside `node_modules`. */
 function placeOf(path: string): { name: string; folder: string; file: string } | undefined {
@@ -39,25 +44,62 @@ function realName(folder: string): unknown {
 const isCopyOf = (library: Library, name: string, folder: string): boolean =>
   name === library.name || (library.alias.test(name) && realName(folder) === library.name);
 
-/** What is to be appended to the file at `path` (with slashes); undefined for files that stay as they are. */
-export function suffixOf(path: string): string | undefined {
-  const place = placeOf(path);
-  if (place === undefined) return undefined;
-  for (const library of LIBRARIES) {
-    const file = library.files.find((candidate) => candidate.path.test(place.file));
-    if (file === undefined || !isCopyOf(library, place.name, place.folder)) continue;
-    // A name that the file does not have may be one that it exports from another; in neither case may asking throw.
-    const names = file.names.map(
-      (name) =>
-        `get ${name}(){return typeof ${name}<"u"?${name}:typeof exports<"u"?exports.${name}:void 0},set ${name}(v){${name}=v}`,
-    );
-    const about = [library.name, place.folder, place.file].map((text) => JSON.stringify(text)).join();
-    return `\n;${MARK}try{globalThis[Symbol.for("agentlightning.1")]?.register?.(${about},{${names.join()}})}catch{}`;
-  }
-  return undefined;
+/** A file of a known library. */
+export interface Found {
+  readonly library: Library;
+  /** The package's folder, with a slash at its end. */
+  readonly folder: string;
+  /** Path in the folder. */
+  readonly file: string;
 }
 
-/** `source` with `suffix`, once: a source may pass through several hooks. */
-export function extend(source: string, suffix: string): string {
-  return source.includes(MARK, Math.max(0, source.length - suffix.length - 1)) ? source : source + suffix;
+/** The library of whose files the one at `path` is one that is handed over. */
+export function findLibrary(path: string): Found | undefined {
+  const place = placeOf(path);
+  if (place === undefined) return undefined;
+  const { name, folder, file } = place;
+  const library = LIBRARIES.find((known) => fileNumber(known, file) >= 0 && isCopyOf(known, name, folder));
+  return library && { library, folder, file };
+}
+
+/** What is to be appended to a file of a library. */
+function handing({ library, folder, file }: Found): string {
+  const { esm, names, replaced = [] } = library.files[fileNumber(library, file)] as LibraryFile;
+  if (names !== undefined) {
+    const accessors = [...names.map(getter), ...replaced.map((name) => `${getter(name)},${setter(name)}`)];
+    return call("library", [library.name, folder, file], `{${accessors.join()}}`);
+  }
+  if (!esm.test(file)) return call("library", [library.name, folder, file], "module.exports");
+  const self = JSON.stringify(`./${file.slice(file.lastIndexOf("/") + 1)}`);
+  return `import*as agentlightning$ from${self};${call("library", [library.name, folder, file], "agentlightning$")}`;
+}
+
+/** A name that the file does not have may be one that it exports from another; in neither case may asking throw. */
+const getter = (name: string): string =>
+  `get ${name}(){return typeof ${name}<"u"?${name}:typeof exports<"u"?exports.${name}:void 0}`;
+const setter = (name: string): string => `set ${name}(v){${name}=v}`;
+
+const call = (method: keyof Receiver, texts: readonly string[], last: string): string =>
+  `${MARK}try{globalThis[Symbol.for("agentlightning.1")]?.register?.${method}(${texts.map((text) => JSON.stringify(text)).join()},${last})}catch{}`;
+
+function suffixOf(source: string, path: string): string | undefined {
+  const found = findLibrary(path);
+  if (found !== undefined) return handing(found);
+  const bundled = path.includes(FOLDER) ? [] : bundledIn(source);
+  return bundled.length > 0 ? call("bundle", [path], JSON.stringify(bundled)) : undefined;
+}
+
+/** True for files that {@link extended} looks at; `length` is the source's. */
+export const concerns = (path: string, length: number): boolean =>
+  path.includes(FOLDER) ? findLibrary(path) !== undefined : length >= BUNDLE_LENGTH;
+
+/** The source of the file at `path`, extended once, since it may pass through several hooks. Never throws. */
+export function extended(source: string, path: string): string {
+  try {
+    const suffix = suffixOf(source, path);
+    if (suffix === undefined || source.includes(MARK, source.length - suffix.length)) return source;
+    return `${source}\n;${suffix}`;
+  } catch {
+    return source;
+  }
 }

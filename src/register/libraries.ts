@@ -5,11 +5,14 @@
  */
 
 /** A file of a library, and what of it is handed over at the end of its evaluation. */
-interface LibraryFile {
-  /** Matches the path inside the package. */
-  readonly path: RegExp;
-  /** Names of the file's own scope. */
-  readonly names: readonly string[];
+export interface LibraryFile {
+  /** Match the path inside the package: of the ES module, and of the other one, which may be an ES module too. */
+  readonly esm: RegExp;
+  readonly cjs: RegExp;
+  /** Names of the file's own scope; undefined: everything that the file exports. */
+  readonly names?: readonly string[];
+  /** Those of them that are given another value: functions and classes of the file. */
+  readonly replaced?: readonly string[];
 }
 
 /** A library. */
@@ -23,14 +26,37 @@ export interface Library {
   readonly files: readonly LibraryFile[];
 }
 
+/** A file of LangChain's. */
+const inDist = (path: string, name: string): LibraryFile => ({
+  esm: new RegExp(`^dist/${path}\\.js$`),
+  cjs: new RegExp(`^dist/${path}\\.cjs$`),
+  names: [name],
+});
+
+const AGENTS: LibraryFile = { esm: /^dist\/index\.mjs$/, cjs: /^dist\/index\.js$/ };
+
+/** Number of the file of `library` at `path` inside the package, or -1. */
+export const fileNumber = (library: Library, path: string): number =>
+  library.files.findIndex(({ esm, cjs }) => esm.test(path) || cjs.test(path));
+
+/** Name of this package. */
+export const OWN_NAME = "agentlightning";
+
 /** Every library that is known. */
 export const LIBRARIES: readonly Library[] = [
+  // Of this package only that the app uses it itself.
+  {
+    name: OWN_NAME,
+    since: 0,
+    alias: /agentlightning/,
+    files: [{ esm: /^dist\/index\.js$/, cjs: /^dist\/index\.cjs$/, names: [] }],
+  },
   {
     name: "openai",
     since: 4,
     alias: /openai/,
     // The class of the clients moved from the index in openai 5.
-    files: [{ path: /^(?:dist\/)?(?:index|client)\.m?js$/, names: ["OpenAI"] }],
+    files: [{ esm: /^(?:index|client)\.mjs$/, cjs: /^(?:dist\/index|index|client)\.js$/, names: ["OpenAI"] }],
   },
   {
     name: "ai",
@@ -38,8 +64,11 @@ export const LIBRARIES: readonly Library[] = [
     alias: /(?:^|\W)ai(?:$|\W)/,
     files: [
       {
-        path: /^dist\/index\.m?js$/,
-        names: [
+        esm: /^dist\/index\.mjs$/,
+        // Version 7 is an ES module.
+        cjs: /^dist\/index\.js$/,
+        names: ["gateway"],
+        replaced: [
           "generateText",
           "streamText",
           "streamTextLowMemory",
@@ -53,7 +82,6 @@ export const LIBRARIES: readonly Library[] = [
           "resolveLanguageModel",
           "resolveEmbeddingModel",
           "resolveRerankingModel",
-          "gateway",
         ],
       },
     ],
@@ -63,14 +91,25 @@ export const LIBRARIES: readonly Library[] = [
     since: 0,
     alias: /langchain/,
     files: [
-      { path: /^dist\/callbacks\/manager\.c?js$/, names: ["CallbackManager"] },
-      {
-        path: /^dist\/singletons\/async_local_storage\/index\.c?js$/,
-        names: ["AsyncLocalStorageProviderSingleton"],
-      },
-      { path: /^dist\/utils\/async_caller\.c?js$/, names: ["AsyncCaller"] },
-      { path: /^dist\/language_models\/chat_models\.c?js$/, names: ["BaseChatModel"] },
-      { path: /^dist\/language_models\/llms\.c?js$/, names: ["BaseLLM"] },
+      inDist("callbacks/manager", "CallbackManager"),
+      inDist("singletons/async_local_storage/index", "AsyncLocalStorageProviderSingleton"),
+      inDist("utils/async_caller", "AsyncCaller"),
+      inDist("language_models/chat_models", "BaseChatModel"),
+      inDist("language_models/llms", "BaseLLM"),
     ],
+  },
+  {
+    name: "@openai/agents",
+    since: 0,
+    alias: /agents/,
+    files: [AGENTS],
+  },
+  // An app may do without the package around it.
+  { name: "@openai/agents-core", since: 0, alias: /agents-core/, files: [AGENTS] },
+  {
+    name: "@anthropic-ai/sdk",
+    since: 0,
+    alias: /anthropic/,
+    files: [{ esm: /^(?:index|client)\.mjs$/, cjs: /^(?:index|client)\.js$/, names: ["Anthropic"] }],
   },
 ];

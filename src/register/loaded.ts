@@ -5,26 +5,15 @@
  */
 import type { LoadFnOutput } from "node:module";
 import { fileURLToPath } from "node:url";
-import { extend, suffixOf } from "./extend.ts";
+import { concerns, extended, slashed } from "./extend.ts";
 
-/** `loaded` with the module's source extended, where it is one of a known library. */
+/** `loaded` with the module's source extended, where that is needed. */
 export function extendLoaded(url: string, loaded: LoadFnOutput): LoadFnOutput {
-  const { source, format } = loaded;
+  const { source } = loaded;
   // A module of CommonJS without a source is read, and extended, by that loader.
-  if (source == null || (format !== "module" && format !== "commonjs") || !url.startsWith("file:"))
-    return loaded;
-  try {
-    const suffix = suffixOf(pathOf(url));
-    if (suffix === undefined) return loaded;
-    const text = typeof source === "string" ? source : new TextDecoder().decode(source);
-    return { ...loaded, source: extend(text, suffix) };
-  } catch {
-    return loaded;
-  }
-}
-
-/** The path with slashes. Most modules are in no known place, and need no decoding to know that. */
-function pathOf(url: string): string {
-  if (!url.includes("/node_modules/")) return "";
-  return fileURLToPath(url).replaceAll("\\", "/");
+  if (source == null || !url.startsWith("file:")) return loaded;
+  const path = slashed(fileURLToPath(url));
+  if (!concerns(path, typeof source === "string" ? source.length : source.byteLength)) return loaded;
+  const text = typeof source === "string" ? source : new TextDecoder().decode(source);
+  return { ...loaded, source: extended(text, path) };
 }

@@ -1,6 +1,6 @@
 /**
- * Records the calls of every client of a copy of openai, at the classes of its resources: the clients may have been
- * made already or not, and stay as they are.
+ * Records the calls of every client of a copy of openai, or of Anthropic's SDK, at the classes of its resources: the
+ * clients may have been made already or not, and stay as they are.
  *
  * @module
  */
@@ -13,13 +13,16 @@ import { hide, isObject, type Loose } from "./shape.ts";
 type Method = (this: unknown, ...args: unknown[]) => unknown;
 
 /**
- * Replaces `create` of the resources whose classes hang on `OpenAI`, the class of the clients.
+ * Replaces `create` of the resources whose classes hang on `Client`, the class of the clients.
  *
- * @returns false when the first of them, chat completions, is not where it is in the known versions
+ * @returns false when the first of `operations` is not where it is in the known versions
  */
-export function instrumentOpenAIClass(OpenAI: unknown): boolean {
-  const found = OPERATIONS.map((operation) => {
-    const prototype = classAt(OpenAI, operation.path)?.["prototype"];
+export function instrumentClientClass(
+  Client: unknown,
+  operations: readonly Operation[] = OPERATIONS,
+): boolean {
+  const found = operations.map((operation) => {
+    const prototype = classAt(Client, operation.path)?.["prototype"];
     const create = isObject(prototype) ? prototype["create"] : undefined;
     if (!isObject(prototype) || typeof create !== "function") return false;
     return WRAPPED in create || hide(prototype, "create", wrap(create as Method, operation));
@@ -27,9 +30,9 @@ export function instrumentOpenAIClass(OpenAI: unknown): boolean {
   return found[0] === true;
 }
 
-/** The resource at `chat.completions` is of the class `OpenAI.Chat.Completions`. */
-function classAt(OpenAI: unknown, path: readonly string[]): Loose | undefined {
-  let value = OpenAI;
+/** The resource at `chat.completions` is of the class `Client.Chat.Completions`. */
+function classAt(Client: unknown, path: readonly string[]): Loose | undefined {
+  let value = Client;
   for (const [first = "", ...rest] of path) {
     if (typeof value !== "function") return undefined;
     value = (value as unknown as Loose)[first.toUpperCase() + rest.join("")];
@@ -44,19 +47,19 @@ function clientOf(resource: unknown): Loose {
   return isObject(client) ? client : {};
 }
 
-function contextOf(resource: unknown): ClientContext {
+function contextOf(resource: unknown, { vendor }: Operation): ClientContext {
   const client = clientOf(resource);
   let context = contexts.get(client);
   if (context === undefined) {
     const { tokenIds = "auto" } = chosen.get(client) ?? {};
-    context = { client, tokenIds, tellsBody: hookPrepareRequest(client) };
+    context = { client, tokenIds, tellsBody: hookPrepareRequest(client, vendor?.bodyKey) };
     contexts.set(client, context);
   }
   return context;
 }
 
 function wrap(original: Method, operation: Operation): Method {
-  const recorded = wrapCreate(original, operation, contextOf);
+  const recorded = wrapCreate(original, operation, (resource) => contextOf(resource, operation));
   const create: Method = function (this: unknown, ...args: unknown[]): unknown {
     const { proxy, capture = proxy === undefined } = chosen.get(clientOf(this)) ?? {};
     return (capture ? recorded : original).apply(this, args);
