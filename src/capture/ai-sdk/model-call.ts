@@ -162,12 +162,17 @@ class Recording implements OpenModelCall {
 
   arrived(result: unknown): void {
     try {
-      if (!isObject(result)) return this.#call.answered(undefined);
+      if (!isObject(result)) {
+        this.#call.answered(undefined);
+        return;
+      }
       this.#describe();
       const { stream, content } = result;
       // Mastra puts a stream beside an answer that is whole.
-      if (stream instanceof ReadableStream && content === undefined)
-        return tapInPlace(stream, this.#streamListener());
+      if (stream instanceof ReadableStream && content === undefined) {
+        tapInPlace(stream, this.#streamListener());
+        return;
+      }
       const body = objectAt(result, ["response", "body"]);
       const wire = body === undefined ? undefined : operationOf(body);
       if (wire !== undefined) this.#use(this.#asked, wire);

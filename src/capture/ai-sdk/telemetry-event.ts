@@ -100,9 +100,9 @@ export function openTool(event: Loose): OpenTool | undefined {
     failed,
     ended(output) {
       const { type, error, output: result } = isObject(output) ? output : {};
-      if (type === "tool-error") return failed(error);
+      const fails = type === "tool-error";
       if (result !== undefined && !discretion.outputs) span.setAttribute(GenAi.ToolResult, safeJson(result));
-      end(() => span.end());
+      end(() => span.end(fails ? { outcome: "error", error } : undefined));
     },
   };
   tools.set(key, tool);
