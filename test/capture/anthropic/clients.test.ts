@@ -124,7 +124,7 @@ test("the JSON of a body is made once, by the SDK", async () => {
     () => client.messages.stream({ ...ASK, messages }).finalMessage(),
   ]) {
     made = 0;
-    const { spans } = await record(call);
+    const { spans } = await record(async () => void (await call()));
     expect(made).toBe(1);
     expect(spans[0]?.attributes["gen_ai.prompt.0.content"]).toBe("Hi");
   }
