@@ -1,7 +1,7 @@
 import { createOpenAICompatible } from "@ai-sdk/openai-compatible";
 import { Agent } from "@mastra/core/agent";
 import { createTool } from "@mastra/core/tools";
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
 import { z } from "zod";
 import { instrument } from "../../../src/capture/instrument.ts";
 import { AGENT_NAME, GenAi, Tokens } from "../../../src/protocol/semconv.ts";
@@ -11,11 +11,14 @@ import { record } from "../recorded.ts";
 const MODEL = "openai.chat.completion";
 
 let server: ModelServer;
-let fault: Reply["fault"];
+/** Said to every request in place of the script. */
+let reply: Reply | undefined;
 beforeAll(async () => {
+  // Mastra logs every error that it hands on.
+  vi.spyOn(console, "error").mockImplementation(() => {});
   server = await serveModel({
     reply({ messages, tools }) {
-      if (fault !== undefined) return { fault };
+      if (reply !== undefined) return reply;
       const last = messages.at(-1);
       if (last?.role === "tool") return { content: `It is ${/\d+/.exec(last.content)?.[0]}.` };
       const agent = tools.find((tool) => tool.startsWith("agent-"));
@@ -31,7 +34,7 @@ type Wrap = <T>(value: T) => T;
 const bare: Wrap = (value) => value;
 
 /** A planner with a solver as its sub-agent; everything is new each time. */
-function createTeam(wrap: Wrap, model: () => unknown = openModel) {
+function createTeam(wrap: Wrap, model: () => unknown = () => openModel()) {
   const multiply = createTool({
     id: "multiply",
     description: "Multiplies",
@@ -54,10 +57,10 @@ function createTeam(wrap: Wrap, model: () => unknown = openModel) {
     agents: { solver },
     ...own,
   });
-  return { solver, planner: wrap(planner) };
+  return { solver: wrap(solver), planner: wrap(planner) };
 }
 
-const openModel = () => createOpenAICompatible({ name: "vllm", baseURL: server.url })("toy");
+const openModel = ({ url } = server) => createOpenAICompatible({ name: "vllm", baseURL: url })("toy");
 
 const TREE = [
   "invoke_agent planner [planner]",
@@ -128,7 +131,7 @@ describe.each([
   });
 
   test("a server that refuses: the same error, no span left open", async () => {
-    fault = { status: 400, body: { error: { message: "no" } } };
+    reply = { fault: { status: 400, body: { error: { message: "no" } } } };
     const failing = (wrap: Wrap) =>
       run(createTeam(wrap)).then(
         (value) => ({ value }),
@@ -136,12 +139,46 @@ describe.each([
       );
     const wanted = await failing(bare);
     const { value, spans, outcomes, open } = await record(() => failing(instrument));
-    fault = undefined;
+    reply = undefined;
     expect(value).toEqual(wanted);
     expect(spanTree(spans)).toBe(TREE.split("\n").slice(0, 2).join("\n"));
     expect(outcomes).toEqual(["error", "error"]);
     expect(open).toBe(0);
   });
+});
+
+test.each([
+  ["aborted", "an abort", ["aborted", "aborted"]],
+  // Mastra reads on by itself when its reader has left.
+  ["left", "a reader that leaves", ["incomplete", "incomplete"]],
+  ["unread", "a stream that nobody reads", ["incomplete", "incomplete"]],
+])("%s: %s", async (how, _name, wanted) => {
+  const hanging = await serveModel({
+    reply: { content: "a long answer", chunkTokens: 1, fault: { cut: { after: 2, how: "hang" } } },
+  });
+  const run = async (wrap: Wrap, index: number) => {
+    const controller = new AbortController();
+    const { solver } = createTeam(wrap, () => openModel(hanging));
+    const { textStream } = await solver.stream("6 times 7?", { abortSignal: controller.signal });
+    await hanging.request(index);
+    const seen: string[] = [];
+    if (how === "unread") return seen;
+    try {
+      for await (const piece of textStream) {
+        seen.push(piece);
+        if (how === "left") break;
+        controller.abort();
+      }
+    } catch (error) {
+      seen.push(String(error));
+    }
+    return seen;
+  };
+  const expected = await run(bare, 0);
+  const { value, outcomes } = await record(() => run(instrument, 1));
+  await hanging.close();
+  expect(value).toEqual(expected);
+  expect(outcomes).toEqual(wanted);
 });
 
 test("instrumenting twice changes nothing; the agent stays the same object; capture off leaves it alone", () => {
