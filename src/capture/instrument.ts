@@ -61,7 +61,7 @@ const warned = new WeakSet<object>();
  * Makes the model calls of `x` visible as spans, in place: the object stays the same, of the same type, and works as
  * before. Takes an OpenAI client (openai 4.19 to 7, Azure and Bedrock clients, and any object with the same methods), an
  * Anthropic client (0.x and 1.x, those for Bedrock, Vertex and Foundry too), an MCP client or its class, by which the calls of
- * its tools are seen, a
+ * its tools are seen, the module `@openai/agents`, a
  * chat model of LangChain's or its class, by which all of LangChain and LangGraph is seen, LangChain's callback manager, or
  * a model of the Vercel AI SDK 5 to 7. Of that SDK it also takes a provider and the module `ai` itself, which cannot be
  * changed in place: what it gives back for them is another object of the same type, and only its calls are recorded.

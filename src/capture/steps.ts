@@ -7,7 +7,7 @@
 import { runIn, type Scope } from "../trace/scope.ts";
 import { hide, isObject, isThenable, type Loose } from "./openai/shape.ts";
 
-/** What is told of an iterator's steps. None of the functions may throw. */
+/** What is told of an iterator's steps. What one of the functions throws is lost. */
 export interface StepListener {
   /** An iterator's result: `value`, or `done`. */
   onStep(step: Loose): void;
@@ -22,15 +22,23 @@ export function followSteps(iterator: Loose, scope: Scope | undefined, listener:
     const original = iterator[name];
     if (typeof original !== "function") continue;
     hide(iterator, name, (...args: unknown[]): unknown => {
-      if (name === "return") listener.onLeave();
+      if (name === "return") attempt(() => listener.onLeave());
       const step: unknown = runIn(scope, () => original.apply(iterator, args));
       if (name === "next" && isThenable(step)) {
         step.then(
-          (result) => isObject(result) && listener.onStep(result),
-          (error: unknown) => listener.onError(error),
+          (result) => attempt(() => isObject(result) && listener.onStep(result)),
+          (error: unknown) => attempt(() => listener.onError(error)),
         );
       }
       return step;
     });
+  }
+}
+
+function attempt(tell: () => unknown): void {
+  try {
+    tell();
+  } catch {
+    // The consumer's iteration goes on.
   }
 }

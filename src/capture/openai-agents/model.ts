@@ -55,8 +55,11 @@ function wrapWhole(original: Method, options: OpenAIOptions): Method {
   return function (...args) {
     const call = open(this, args[0], options);
     if (call === undefined) return original.apply(this, args);
-    const result = withScope(call.scope, () => original.apply(this, args));
-    if (!(result instanceof Promise)) return result;
+    const result = attempt(call, () => original.apply(this, args));
+    if (!(result instanceof Promise)) {
+      call.run.answered(result);
+      return result;
+    }
     return result.then(
       (value) => {
         call.run.answered(value);
@@ -74,9 +77,9 @@ function wrapStreamed(original: Method, options: OpenAIOptions): Method {
   return function (...args) {
     const call = open(this, args[0], options);
     if (call === undefined) return original.apply(this, args);
-    const stream = withScope(call.scope, () => original.apply(this, args));
-    if (!isObject(stream)) return stream;
-    if (typeof stream["next"] === "function") listen(stream, call);
+    const stream = attempt(call, () => original.apply(this, args));
+    if (!isObject(stream)) call.run.answered(undefined);
+    else if (typeof stream["next"] === "function") listen(stream, call);
     else {
       const iterate = stream[Symbol.asyncIterator];
       hide(stream, Symbol.asyncIterator, function (this: unknown): unknown {
@@ -87,6 +90,15 @@ function wrapStreamed(original: Method, options: OpenAIOptions): Method {
     }
     return stream;
   };
+}
+
+function attempt(call: Call, fn: () => unknown): unknown {
+  try {
+    return withScope(call.scope, fn);
+  } catch (error) {
+    call.failed(error);
+    throw error;
+  }
 }
 
 interface Call {
@@ -149,11 +161,7 @@ function listen(iterator: Loose, { run, scope, confidential, failed }: Call): vo
     onStep(step) {
       if (step["done"] === true) end();
       else if (isObject(step["value"])) {
-        try {
-          onEvent(step["value"]);
-        } catch {
-          // An event of another shape.
-        }
+        onEvent(step["value"]);
       }
     },
     onError: failed,

@@ -213,7 +213,7 @@ test.each([
       "agent.name": "solver",
       "gen_ai.usage.input_tokens": expect.any(Number),
       "gen_ai.response.finish_reasons": ["tool_calls"],
-      "gen_ai.response.model": "toy",
+      "gen_ai.request.model": "toy",
     });
   },
 );
