@@ -117,8 +117,15 @@ function inherited(facts: Pick<RunFacts, "parent" | "under">): Pick<Run, "named"
   return { named: isNamed(facts), agentName: facts.parent?.agentName };
 }
 
-function startModel(...args: unknown[]): void {
-  const [llm, prompts, id, parentId, extra, , metadata] = args;
+function startModel(
+  llm: unknown,
+  prompts: unknown,
+  id: unknown,
+  parentId: unknown,
+  extra: unknown,
+  _tags: unknown,
+  metadata: unknown,
+): void {
   const runId = id as string;
   const scope = currentScope();
   if (scope?.suppressed === true) return;

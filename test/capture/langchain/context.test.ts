@@ -1,4 +1,5 @@
 import { AsyncLocalStorage } from "node:async_hooks";
+import { createRequire } from "node:module";
 import { RunnableLambda } from "@langchain/core/runnables";
 import { FakeListChatModel } from "@langchain/core/utils/testing";
 import { Annotation, END, START, StateGraph } from "@langchain/langgraph";
@@ -66,4 +67,14 @@ test("nothing of a run's scope is left when it is done", async () => {
     return currentScope()?.span === before;
   });
   expect(value).toBe(true);
+});
+
+test("LangSmith's traceable functions, with its tracing off, take nothing out of the rollout", async () => {
+  const require = createRequire(import.meta.resolve("@langchain/core/runnables"));
+  const { traceable }: { traceable: <F>(fn: F, options: object) => F } = require("langsmith/traceable");
+  const chain = RunnableLambda.from(async (x: string) => (await fake().invoke(x)).content);
+  const traced = traceable((x: string) => chain.invoke(x), { name: "mine", tracingEnabled: false });
+  const { tree, value } = await record(() => RunnableLambda.from((x: string) => traced(x)).invoke("x"));
+  expect(value).toBe("hi");
+  expect(tree).toBe(lines("chain RunnableLambda", "  chain RunnableLambda", "    openai.chat.completion"));
 });

@@ -146,7 +146,7 @@ class Blocks extends BaseChatModel {
     return { model: "claude-toy", max_tokens: 64, temperature: 0.5, stop: options.stop, api_key: "secret" };
   }
   async _generate(): Promise<ChatResult> {
-    const message = new AIMessage({
+    const message: AIMessage = new AIMessage({
       id: "msg_1",
       content: [
         { type: "thinking", thinking: "hm" },
@@ -163,7 +163,7 @@ class Blocks extends BaseChatModel {
       const message = new AIMessageChunk({ id: "msg_1", content: [{ type: "text", text, index: 0 }] });
       yield new ChatGenerationChunk({ text, message });
     }
-    const last = new AIMessageChunk({
+    const last: AIMessageChunk = new AIMessageChunk({
       id: "msg_1",
       content: "",
     });
