@@ -12,6 +12,7 @@ import { createInterface } from "node:readline";
 export interface Running {
   /** The object that the program printed first. */
   readonly first: unknown;
+  readonly pid: number | undefined;
   stop(): Promise<void>;
 }
 
@@ -59,6 +60,7 @@ export async function start(file: string, options: ProgramOptions = {}): Promise
   const { child, ended, first } = launch(file, options);
   return {
     first: await first,
+    pid: child.pid,
     async stop() {
       child.stdin.end();
       const giveUp = setTimeout(() => child.kill("SIGKILL"), 10_000);

@@ -6,13 +6,14 @@
 import { AglError } from "../errors.ts";
 import type { Span } from "../protocol/span.ts";
 import type { Core, Transaction } from "./engine-core.ts";
-import type { AddSpanResult, LightningStore, SpanInput } from "./interface.ts";
-import type { AttemptRow } from "./rows.ts";
+import type { AddEncodedResult, AddSpanResult, EncodedSpan, LocalStore } from "./interface.ts";
+import type { AttemptRow, SpanContent, SpanRow } from "./rows.ts";
 import { spanArrived } from "./rules/attempts.ts";
 import { afterSequence, sequenceFor } from "./rules/sequence.ts";
 import { spanSelection } from "./selection.ts";
+import { spanText } from "./span-content.ts";
 
-type SpanMethods = Pick<LightningStore, "addSpans" | "nextSequenceId" | "querySpans">;
+type SpanMethods = Pick<LocalStore, "addSpans" | "addEncodedSpans" | "nextSequenceId" | "querySpans">;
 
 // The spans of one batch that belong to one attempt.
 interface Group {
@@ -27,7 +28,24 @@ export function spanMethods(core: Core, scan: () => void): SpanMethods {
     async addSpans(spans) {
       core.assertOpen();
       if (spans.length === 0) return [];
-      return core.write((tx) => addBatch(tx, spans));
+      return core.write((tx) => {
+        const results = addBatch(tx, spans, spanText);
+        return spans.map((input, i): AddSpanResult => {
+          const result = results[i] as AddEncodedResult;
+          if (result.status === "rejected") return result;
+          if (result.status === "stored") {
+            return { status: "stored", span: { ...input, sequence_id: result.sequence_id } };
+          }
+          const first = backend.span(input.rollout_id, input.attempt_id, input.span_id);
+          return { status: "duplicate", span: first as Span };
+        });
+      });
+    },
+
+    async addEncodedSpans(spans) {
+      core.assertOpen();
+      if (spans.length === 0) return [];
+      return core.write((tx) => addBatch(tx, spans, (span) => span.content));
     },
 
     async nextSequenceId(rolloutId, attemptId) {
@@ -62,29 +80,43 @@ export function spanMethods(core: Core, scan: () => void): SpanMethods {
 }
 
 // First all inserts, then what they mean for attempts and rollouts: a refused insert then undoes the whole batch.
-function addBatch(tx: Transaction, spans: readonly SpanInput[]): AddSpanResult[] {
+function addBatch<S extends Omit<EncodedSpan, "content">>(
+  tx: Transaction,
+  spans: readonly S[],
+  contentOf: (span: S) => SpanContent,
+): AddEncodedResult[] {
   const { backend } = tx;
   const groups = new Map<string, Group | string>();
   const sequences = new Map<string, number>();
-  const results = spans.map((input): AddSpanResult => {
-    const key = `${input.rollout_id}/${input.attempt_id}`;
+  const results = spans.map((input): AddEncodedResult => {
+    const { rollout_id, attempt_id, trace_id, span_id, parent_id, name, start_time, end_time } = input;
+    const key = `${rollout_id}/${attempt_id}`;
     let group = groups.get(key);
     if (group === undefined) {
-      const attempt = backend.attempt(input.rollout_id, input.attempt_id);
-      const place = placeOf(attempt, input.rollout_id, input.attempt_id, backend);
+      const place = placeOf(backend.attempt(rollout_id, attempt_id), rollout_id, attempt_id, backend);
       group = typeof place === "string" ? place : { attempt: place, stored: 0 };
       groups.set(key, group);
     }
     if (typeof group === "string") return { status: "rejected", reason: group };
-    const last = sequences.get(input.rollout_id) ?? backend.sequence(input.rollout_id);
-    const span: Span = { ...input, sequence_id: sequenceFor(input.sequence_id, last) };
-    if (!backend.insertSpan({ span, event: null })) {
-      const first = backend.span(input.rollout_id, input.attempt_id, input.span_id);
-      return { status: "duplicate", span: first as Span };
-    }
+    const last = sequences.get(rollout_id) ?? backend.sequence(rollout_id);
+    const sequence_id = sequenceFor(input.sequence_id, last);
+    const row: SpanRow = {
+      rollout_id,
+      attempt_id,
+      sequence_id,
+      trace_id,
+      span_id,
+      parent_id,
+      name,
+      start_time,
+      end_time,
+      content: contentOf(input),
+      event: null,
+    };
+    if (!backend.insertSpan(row)) return { status: "duplicate" };
     group.stored++;
-    sequences.set(input.rollout_id, afterSequence(last, span.sequence_id));
-    return { status: "stored", span };
+    sequences.set(rollout_id, afterSequence(last, sequence_id));
+    return { status: "stored", sequence_id };
   });
   for (const [rolloutId, sequence] of sequences) backend.setSequence(rolloutId, sequence);
   for (const group of groups.values()) {

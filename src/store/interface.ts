@@ -104,6 +104,29 @@ export type AddSpanResult =
   | { status: "duplicate"; span: Span }
   | { status: "rejected"; reason: string };
 
+/**
+ * A span in the bytes in which it came: only what it is placed and found by is known. `content` is an OTLP
+ * `ExportTraceServiceRequest` in protobuf that holds this span alone, as `scanTracesProto` gives it; it is not checked.
+ */
+export type EncodedSpan = Pick<
+  SpanInput,
+  | "rollout_id"
+  | "attempt_id"
+  | "sequence_id"
+  | "trace_id"
+  | "span_id"
+  | "parent_id"
+  | "name"
+  | "start_time"
+  | "end_time"
+> & { content: Uint8Array };
+
+/** What became of one {@link EncodedSpan} of a batch; as {@link AddSpanResult}, without the span itself. */
+export type AddEncodedResult =
+  | { status: "stored"; sequence_id: number }
+  | { status: "duplicate" }
+  | { status: "rejected"; reason: string };
+
 /** What happened, for live feeds and waits. `sequence` rises by one with each event of this process. */
 export type StoreEvent =
   | { type: "rollout"; rollout: Rollout | AttemptedRollout }
@@ -181,6 +204,8 @@ export interface LightningStore {
 
 /** A store that lives in this process, and so can tell what happens as it happens. */
 export interface LocalStore extends LightningStore {
+  /** Stores a batch as {@link LightningStore.addSpans} does, and leaves its decoding to those who read. */
+  addEncodedSpans(spans: readonly EncodedSpan[]): Promise<AddEncodedResult[]>;
   /** Calls `listener` after each change; returns a function that ends it. */
   subscribe(listener: (event: StoreEvent) => void): () => void;
   /** Applies time-outs that are due; gives back the number of attempts ended. */

@@ -10,22 +10,18 @@ import {
   type AttemptRow,
   type ResourcesRow,
   type RolloutRow,
+  type SpanRow,
   toAttemptedRollout,
   toResources,
   type WorkerRow,
 } from "./rows.ts";
 import { hasLimits } from "./rules/attempts.ts";
 import type { Selection } from "./selection.ts";
-import { type SpanColumns, spanFrom, spanText } from "./span-text.ts";
-
-// A span is kept as text: it shares nothing with the caller's object, and its size is known.
-interface MemorySpan extends SpanColumns {
-  text: string;
-  event: string | null;
-}
+import { spanFrom } from "./span-content.ts";
 
 interface RolloutSpans {
-  byKey: Map<string, MemorySpan>;
+  // A span's content shares nothing with what its sender holds, and its size is known.
+  byKey: Map<string, SpanRow>;
   sequence: number;
 }
 
@@ -45,7 +41,7 @@ export function createMemoryBackend(options: { maxSpanBytes?: number } = {}): St
   const workers = new Map<string, WorkerRow>();
   const resources = new Map<string, ResourcesRow>();
   const counts = { attempts: 0, spans: 0, spanBytes: 0 };
-  let inserted: { ofRollout: Map<string, MemorySpan>; key: string; bytes: number }[] = [];
+  let inserted: { ofRollout: Map<string, SpanRow>; key: string; bytes: number }[] = [];
   let lastPosition = 0;
   let latestResources: ResourcesRow | null = null;
 
@@ -149,12 +145,11 @@ export function createMemoryBackend(options: { maxSpanBytes?: number } = {}): St
       return newest;
     },
 
-    insertSpan({ span, event }) {
-      const { byKey } = spansOf(span.rollout_id);
-      const key = `${span.attempt_id}/${span.span_id}`;
+    insertSpan(row) {
+      const { byKey } = spansOf(row.rollout_id);
+      const key = `${row.attempt_id}/${row.span_id}`;
       if (byKey.has(key)) return false;
-      const text = spanText(span);
-      const bytes = Buffer.byteLength(text) + (event === null ? 0 : Buffer.byteLength(event));
+      const bytes = Buffer.byteLength(row.content) + (row.event === null ? 0 : Buffer.byteLength(row.event));
       if (counts.spanBytes + bytes > maxSpanBytes) {
         throw new AglError(
           "unavailable",
@@ -162,19 +157,7 @@ export function createMemoryBackend(options: { maxSpanBytes?: number } = {}): St
           { retryable: false },
         );
       }
-      const {
-        rollout_id,
-        attempt_id,
-        sequence_id,
-        trace_id,
-        span_id,
-        parent_id,
-        name,
-        start_time,
-        end_time,
-      } = span;
-      const columns = { rollout_id, attempt_id, sequence_id, trace_id, span_id, parent_id, name };
-      byKey.set(key, { ...columns, start_time, end_time, text, event });
+      byKey.set(key, row);
       inserted.push({ ofRollout: byKey, key, bytes });
       counts.spans++;
       counts.spanBytes += bytes;
@@ -182,7 +165,7 @@ export function createMemoryBackend(options: { maxSpanBytes?: number } = {}): St
     },
     span(rolloutId, attemptId, spanId) {
       const found = spans.get(rolloutId)?.byKey.get(`${attemptId}/${spanId}`);
-      return found === undefined ? null : spanFrom(found, found.text);
+      return found === undefined ? null : spanFrom(found, found.content);
     },
     sequence: (rolloutId) => spans.get(rolloutId)?.sequence ?? 0,
     setSequence(rolloutId, sequenceId) {
@@ -207,7 +190,7 @@ export function createMemoryBackend(options: { maxSpanBytes?: number } = {}): St
     selectSpans(selection) {
       const rolloutId = selection.must[0]?.value as string;
       const { items, total } = selectFrom(spans.get(rolloutId)?.byKey.values() ?? [], selection);
-      return { items: items.map((row) => spanFrom(row, row.text)), total };
+      return { items: items.map((row) => spanFrom(row, row.content)), total };
     },
     selectWorkers: (selection) => page(workers.values(), selection, (row) => row),
     selectResources: (selection) => page(resources.values(), selection, toResources),

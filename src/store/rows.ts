@@ -38,9 +38,26 @@ export type RolloutHead = Omit<RolloutRow, "input" | "metadata" | "extra">;
 /** An attempt as it is kept. */
 export type AttemptRow = Attempt;
 
+/** Fields of a span that have a column. */
+export type SpanColumns = Pick<
+  Span,
+  | "rollout_id"
+  | "attempt_id"
+  | "sequence_id"
+  | "trace_id"
+  | "span_id"
+  | "parent_id"
+  | "name"
+  | "start_time"
+  | "end_time"
+>;
+
+/** The other fields of a span: JSON, or an OTLP request in protobuf that holds this span alone. */
+export type SpanContent = string | Uint8Array;
+
 /** A span as it is kept. */
-export interface SpanRow {
-  span: Span;
+export interface SpanRow extends SpanColumns {
+  content: SpanContent;
   /** The body of the v1.0 event that the span was made from, byte for byte; null for a span that came as a span. */
   event: string | null;
 }

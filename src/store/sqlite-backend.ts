@@ -4,9 +4,9 @@
  * @module
  */
 import type { Selected, StoreBackend } from "./backend.ts";
-import { toAttemptedRollout, toResources } from "./rows.ts";
+import { type SpanColumns, type SpanContent, toAttemptedRollout, toResources } from "./rows.ts";
 import type { Selection } from "./selection.ts";
-import { type SpanColumns, spanFrom, spanText } from "./span-text.ts";
+import { spanFrom } from "./span-content.ts";
 import type { SqliteValue } from "./sqlite-driver.ts";
 import type { SqliteFile } from "./sqlite-file.ts";
 import {
@@ -83,7 +83,7 @@ export function createSqliteBackend(file: SqliteFile): StoreBackend {
     return { items, total };
   };
 
-  const spanOf = (row: Columns) => spanFrom(row as unknown as SpanColumns, row["text"] as string);
+  const spanOf = (row: Columns) => spanFrom(row as unknown as SpanColumns, row["content"] as SpanContent);
   // Added up over a transaction's spans and written once, by `flushTotals`.
   let newSpans = 0;
   let newBytes = 0;
@@ -150,30 +150,30 @@ export function createSqliteBackend(file: SqliteFile): StoreBackend {
         toAttemptRow,
       ),
 
-    insertSpan({ span, event }) {
-      const text = spanText(span);
+    insertSpan(row) {
+      const { content, event } = row;
       const { changes } = file
         .statement(
           `INSERT INTO spans (rollout_id, attempt_id, sequence_id, trace_id, span_id, parent_id, name, start_time,
-             end_time, event, text) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+             end_time, event, content) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
            ON CONFLICT (rollout_id, attempt_id, span_id) DO NOTHING`,
         )
         .run(
-          span.rollout_id,
-          span.attempt_id,
-          span.sequence_id,
-          span.trace_id,
-          span.span_id,
-          span.parent_id,
-          span.name,
-          span.start_time,
-          span.end_time,
+          row.rollout_id,
+          row.attempt_id,
+          row.sequence_id,
+          row.trace_id,
+          row.span_id,
+          row.parent_id,
+          row.name,
+          row.start_time,
+          row.end_time,
           event,
-          text,
+          content,
         );
       if (Number(changes) === 0) return false;
       newSpans++;
-      newBytes += Buffer.byteLength(text) + (event === null ? 0 : Buffer.byteLength(event));
+      newBytes += Buffer.byteLength(content) + (event === null ? 0 : Buffer.byteLength(event));
       return true;
     },
     span: (rolloutId, attemptId, spanId) =>

@@ -7,7 +7,7 @@ import { createRequire } from "node:module";
 import { AglError } from "../errors.ts";
 
 /** A value that can be bound to a statement. */
-export type SqliteValue = string | number | null;
+export type SqliteValue = string | number | Uint8Array | null;
 
 /** A prepared statement, as both libraries have it. */
 export interface SqliteStatement {

@@ -97,4 +97,7 @@ export const MIGRATIONS: readonly string[] = [
      value INTEGER NOT NULL
    ) WITHOUT ROWID;
    INSERT INTO totals VALUES ('spans', 0), ('span_bytes', 0);`,
+
+  // Holds JSON as text, and OTLP as a blob: an older release would not know the second.
+  `ALTER TABLE spans RENAME COLUMN text TO content;`,
 ];

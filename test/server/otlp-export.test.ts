@@ -370,7 +370,7 @@ describe("refusals", () => {
 
   test("a fault of the store is 500 without a word of it", async () => {
     const { ids, send, store } = await open();
-    store.addSpans = () => Promise.reject(new Error("disk /secret"));
+    store.addEncodedSpans = () => Promise.reject(new Error("disk /secret"));
     const fault = await send(request([{ id: 1 }], ids));
     expect(fault.status).toBe(500);
     expect(statusOf(fault.bytes)).toMatchObject({ code: 13, message: "Internal server error" });
@@ -380,7 +380,7 @@ describe("refusals", () => {
 describe("overload", () => {
   test("more exports than allowed at once are 503 with Retry-After, and taken later", async () => {
     const { ids, send, store, stored } = await open({ limits: { maxExports: 1 } });
-    const addSpans = store.addSpans.bind(store);
+    const addEncodedSpans = store.addEncodedSpans.bind(store);
     let go = () => {};
     const gate = new Promise<void>((resolve) => {
       go = resolve;
@@ -389,10 +389,10 @@ describe("overload", () => {
     const inside = new Promise<void>((resolve) => {
       entered = resolve;
     });
-    store.addSpans = async (spans) => {
+    store.addEncodedSpans = async (spans) => {
       entered();
       await gate;
-      return addSpans(spans);
+      return addEncodedSpans(spans);
     };
     const first = send(request([{ id: 1 }], ids));
     await inside;

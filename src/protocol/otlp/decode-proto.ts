@@ -60,7 +60,8 @@ function readResourceSpans(cursor: Cursor, budget: Budget, visit: SpanVisitor): 
   leave(cursor, outer);
 }
 
-function readResource(cursor: Cursor, budget: Budget, attributes: SpanAttributes): void {
+/** Reads a resource's attributes into `attributes`. */
+export function readResource(cursor: Cursor, budget: Budget, attributes: SpanAttributes): void {
   const outer = enter(cursor);
   while (cursor.at < cursor.end) {
     const tag = readTag(cursor);
@@ -148,7 +149,8 @@ function readSpan(cursor: Cursor, budget: Budget, resource: SpanResource, visit:
   );
 }
 
-function readTime(cursor: Cursor): number | null {
+/** A time, as seconds since the epoch. */
+export function readTime(cursor: Cursor): number | null {
   readFixed64(cursor);
   return secondsOf(cursor.high, cursor.low);
 }
@@ -201,7 +203,8 @@ function readLink(cursor: Cursor, budget: Budget): SpanLink {
   };
 }
 
-function readAttribute(cursor: Cursor, budget: Budget, attributes: SpanAttributes): void {
+/** Reads a key and its value into `attributes`. */
+export function readAttribute(cursor: Cursor, budget: Budget, attributes: SpanAttributes): void {
   spend(budget);
   const outer = enter(cursor);
   let key = "";

@@ -9,14 +9,22 @@ import type { Context } from "hono";
 import { AglError } from "../../errors.ts";
 import { decodeTracesJson } from "../../protocol/otlp/decode-json.ts";
 import { decodeTracesProto } from "../../protocol/otlp/decode-proto.ts";
-import type { SpanVisitor } from "../../protocol/otlp/otlp-span.ts";
+import type { Budget, SpanVisitor } from "../../protocol/otlp/otlp-span.ts";
+import { scanTracesProto } from "../../protocol/otlp/scan-proto.ts";
 import { malformed } from "../../protocol/otlp/wire.ts";
-import type { AddSpanResult, LightningStore, SpanInput } from "../../store/interface.ts";
+import type {
+  AddEncodedResult,
+  AddSpanResult,
+  EncodedSpan,
+  LightningStore,
+  LocalStore,
+  SpanInput,
+} from "../../store/interface.ts";
 import type { Admission, ServerLimits } from "../admission.ts";
 import type { Logger } from "../log.ts";
 import { refusalOf } from "../refusal.ts";
 import { readBody, type ServerEnv } from "../request-body.ts";
-import { place } from "./place.ts";
+import { PLACING, placeOf } from "./place.ts";
 import {
   encodeExportReply,
   encodeStatus,
@@ -34,7 +42,7 @@ const GZIP_FRAME_BYTES = 20;
 
 /** What the handler needs. */
 export interface ExportDependencies {
-  store: Pick<LightningStore, "addSpans">;
+  store: Pick<LightningStore, "addSpans"> | Pick<LocalStore, "addSpans" | "addEncodedSpans">;
   limits: ServerLimits;
   /** Bounds the bytes of all bodies. */
   bodies: Admission;
@@ -55,7 +63,7 @@ export function createExportHandler(dependencies: ExportDependencies) {
           status: 415,
         });
       }
-      const partial = await store(c, type, dependencies);
+      const partial = await take(c, type, dependencies);
       return await answer(c, 200, type, encodeExportReply(type, partial));
     } catch (error) {
       const refusal = refusalOf(error, dependencies.logger);
@@ -67,7 +75,7 @@ export function createExportHandler(dependencies: ExportDependencies) {
   };
 }
 
-async function store(
+async function take(
   c: Context<ServerEnv>,
   type: OtlpType,
   dependencies: ExportDependencies,
@@ -79,10 +87,8 @@ async function store(
     try {
       const body = await readBody(c, limits.maxBodyBytes, lease);
       const rejected = createRejections();
-      const spans = decode(type, body, limits.maxExportObjects, rejected);
-      const results = spans.length === 0 ? [] : await dependencies.store.addSpans(spans);
-      rejected.addResults(results);
-      logger.debug("OTLP export", { spans: spans.length, rejected: rejected.count() });
+      const spans = await store(type, body, dependencies, rejected);
+      logger.debug("OTLP export", { spans, rejected: rejected.count() });
       return rejected.summary(logger);
     } finally {
       lease.release();
@@ -92,17 +98,61 @@ async function store(
   }
 }
 
-function decode(type: OtlpType, body: Buffer, maxObjects: number, rejected: Rejections): SpanInput[] {
+/** Stores the spans of a body; gives the number of those that have a place. */
+async function store(
+  type: OtlpType,
+  body: Buffer,
+  { store, limits }: ExportDependencies,
+  rejected: Rejections,
+): Promise<number> {
+  // An export without a body is an export of nothing.
+  if (body.length === 0) return 0;
+  const budget = { left: limits.maxExportObjects };
+  // Spans are written once and read seldom: where the store can keep their bytes, nothing is decoded here.
+  if (type === PROTOBUF && "addEncodedSpans" in store) {
+    const spans = scan(body, budget, rejected);
+    if (spans.length > 0) rejected.addResults(await store.addEncodedSpans(spans));
+    return spans.length;
+  }
+  const spans = decode(type, body, budget, rejected);
+  if (spans.length > 0) rejected.addResults(await store.addSpans(spans));
+  return spans.length;
+}
+
+function scan(body: Buffer, budget: Budget, rejected: Rejections): EncodedSpan[] {
+  const spans: EncodedSpan[] = [];
+  scanTracesProto(body, budget, PLACING, (span, shared) => {
+    const place = placeOf(span, shared);
+    if (typeof place === "string") return rejected.add(place);
+    // One literal: to spread objects into it costs more than to scan the span.
+    spans.push({
+      rollout_id: place.rollout_id,
+      attempt_id: place.attempt_id,
+      sequence_id: place.sequence_id,
+      trace_id: span.trace_id,
+      span_id: span.span_id,
+      parent_id: span.parent_id,
+      name: span.name,
+      start_time: span.start_time,
+      end_time: span.end_time,
+      content: span.content,
+    });
+  });
+  return spans;
+}
+
+function decode(type: OtlpType, body: Buffer, budget: Budget, rejected: Rejections): SpanInput[] {
   const spans: SpanInput[] = [];
   const visit: SpanVisitor = (span, resource) => {
-    const placed = place(span, resource);
-    if ("span" in placed) spans.push(placed.span);
-    else rejected.add(placed.reason);
+    const place = placeOf(span, resource.attributes);
+    if (typeof place === "string") return rejected.add(place);
+    const { trace_id, span_id } = span;
+    const context = { trace_id, span_id, is_remote: false, trace_state: {} };
+    // OTLP carries the parent's id alone.
+    spans.push({ ...place, ...span, context, parent: null, resource });
   };
-  // An export without a body is an export of nothing.
-  if (body.length === 0) return spans;
-  if (type === PROTOBUF) decodeTracesProto(body, { left: maxObjects }, visit);
-  else decodeTracesJson(parseJson(body), { left: maxObjects }, visit);
+  if (type === PROTOBUF) decodeTracesProto(body, budget, visit);
+  else decodeTracesJson(parseJson(body), budget, visit);
   return spans;
 }
 
@@ -116,7 +166,7 @@ function parseJson(body: Buffer): unknown {
 
 interface Rejections {
   add(reason: string): void;
-  addResults(results: readonly AddSpanResult[]): void;
+  addResults(results: readonly (AddSpanResult | AddEncodedResult)[]): void;
   count(): number;
   /** What the answer says; undefined when nothing was rejected. */
   summary(logger: Logger): PartialSuccess | undefined;

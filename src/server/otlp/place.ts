@@ -4,36 +4,38 @@
  * @module
  */
 import type { Json } from "../../protocol/json.ts";
-import type { OtlpSpan } from "../../protocol/otlp/otlp-span.ts";
+import { wantedNames } from "../../protocol/otlp/scan-proto.ts";
 import { Agl } from "../../protocol/semconv.ts";
-import type { SpanAttributes, SpanResource } from "../../protocol/span.ts";
-import type { SpanInput } from "../../store/interface.ts";
+import type { SpanAttributes } from "../../protocol/span.ts";
 
 const NO_SPAN_ID = "0".repeat(16);
 
-/** The span with its place in the store, or why it has none. */
-export type Placed = { span: SpanInput } | { reason: string };
+/** The attributes that decide. */
+export const PLACING = wantedNames([Agl.RolloutId, Agl.AttemptId, Agl.SequenceId]);
 
-/** Finds a span's place. A sequence number that is missing, negative or not a number is left to the store. */
-export function place(span: OtlpSpan, resource: SpanResource): Placed {
-  const rolloutId = idOf(Agl.RolloutId, span.attributes, resource.attributes);
-  if (rolloutId === undefined) return { reason: `no attribute ${Agl.RolloutId}` };
-  const attemptId = idOf(Agl.AttemptId, span.attributes, resource.attributes);
-  if (attemptId === undefined) return { reason: `no attribute ${Agl.AttemptId}` };
+/** A span's place in the store. */
+export interface Place {
+  rollout_id: string;
+  attempt_id: string;
+  /** Null: left to the store. */
+  sequence_id: number | null;
+}
+
+/** A span's place, or why it has none. `shared` are its resource's attributes. */
+export function placeOf(
+  span: { span_id: string; attributes: SpanAttributes },
+  shared: SpanAttributes,
+): Place | string {
+  const rolloutId = idOf(Agl.RolloutId, span.attributes, shared);
+  if (rolloutId === undefined) return `no attribute ${Agl.RolloutId}`;
+  const attemptId = idOf(Agl.AttemptId, span.attributes, shared);
+  if (attemptId === undefined) return `no attribute ${Agl.AttemptId}`;
   // All spans without an id would count as one and the same.
-  if (span.span_id === NO_SPAN_ID) return { reason: "no span id" };
-  const { trace_id, span_id } = span;
+  if (span.span_id === NO_SPAN_ID) return "no span id";
   return {
-    span: {
-      rollout_id: rolloutId,
-      attempt_id: attemptId,
-      sequence_id: sequenceOf(attribute(Agl.SequenceId, span.attributes, resource.attributes)),
-      ...span,
-      context: { trace_id, span_id, is_remote: false, trace_state: {} },
-      // OTLP carries the parent's id alone.
-      parent: null,
-      resource,
-    },
+    rollout_id: rolloutId,
+    attempt_id: attemptId,
+    sequence_id: sequenceOf(attribute(Agl.SequenceId, span.attributes, shared)),
   };
 }
 
@@ -47,6 +49,7 @@ function idOf(key: string, own: SpanAttributes, shared: SpanAttributes): string 
   return id === "" ? undefined : id;
 }
 
+/** A number that is missing, negative or not a number is null. */
 function sequenceOf(value: Json | undefined): number | null {
   if (typeof value !== "string" && typeof value !== "number") return null;
   const text = String(value).trim();
