@@ -46,11 +46,6 @@ const origin = ownGlobal("origin", () => ({
   scope: { name: "agentlightning" },
 }));
 
-const NO_EVENTS: ReadableSpan["events"] = [];
-const NO_LINKS: ReadableSpan["links"] = [];
-const UNSET: SpanStatus = { code: 0 };
-const OK: SpanStatus = { code: 1 };
-
 class Recorded implements RecordedSpan {
   readonly traceId: string;
   readonly spanId = randomHex(8);
@@ -61,12 +56,12 @@ class Recorded implements RecordedSpan {
   readonly attributes: Attributes;
   readonly startTime: Timestamp;
   endTime: Timestamp;
-  status = UNSET;
-  events = NO_EVENTS;
+  status: SpanStatus = { code: 0 };
   ended = false;
   onForcedEnd: (() => void) | undefined = undefined;
   readonly #parentId: string | undefined;
   readonly #onEnd: SpanPlace["onEnd"];
+  #exception: ReadableSpan["events"][number] | undefined = undefined;
 
   constructor(start: SpanStart, place: SpanPlace) {
     const { parent } = place;
@@ -106,8 +101,13 @@ class Recorded implements RecordedSpan {
     return origin.scope;
   }
 
-  get links() {
-    return NO_LINKS;
+  // An array of its own for each reader: an exporter may write to what it gets.
+  get events(): ReadableSpan["events"] {
+    return this.#exception === undefined ? [] : [this.#exception];
+  }
+
+  get links(): ReadableSpan["links"] {
+    return [];
   }
 
   get droppedAttributesCount() {
@@ -138,12 +138,12 @@ class Recorded implements RecordedSpan {
     // A start in the future was given by hand: the span has no length then.
     if (isAfter(endTime, this.startTime)) this.endTime = endTime;
     this.attributes[Agl.Outcome] = outcome;
-    if (outcome === "ok" || outcome === "truncated") this.status = OK;
+    if (outcome === "ok" || outcome === "truncated") this.status = { code: 1 };
     else if (outcome === "error") this.status = { code: 2 };
     if (error !== undefined) {
       const { type, message, attributes } = describeError(error);
       this.attributes["error.type"] = type;
-      this.events = [{ name: "exception", attributes, time: endTime, droppedAttributesCount: 0 }];
+      this.#exception = { name: "exception", attributes, time: endTime, droppedAttributesCount: 0 };
       if (outcome === "error") this.status = { code: 2, message };
     }
     if (late !== undefined) setLate(this, { make: late, bytes: end.lateBytes ?? 0 });
