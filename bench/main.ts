@@ -1,12 +1,13 @@
 /**
- * `npm run bench [calls] [memory] [store]`: what this package costs, as ratios measured in one run. A figure that
- * misses its target is marked; speed is shown here, not asserted.
+ * `npm run bench [calls] [frameworks] [memory] [store]`: what this package costs, as ratios measured in one run. A
+ * figure that misses its target is marked; speed is shown here, not asserted.
  *
  * @module
  */
 import { availableParallelism, cpus, release } from "node:os";
 import { buildPrograms } from "./build.ts";
 import { reportCalls } from "./call/report.ts";
+import { reportFrameworks } from "./frameworks/report.ts";
 import { reportMemory } from "./memory/report.ts";
 import { reportStores } from "./store/report.ts";
 
@@ -14,6 +15,7 @@ const print = (text: string) => void process.stdout.write(`${text}\n`);
 
 const PARTS: Record<string, (folder: string) => Promise<void>> = {
   calls: (folder) => reportCalls(`${folder}/call/round.js`, print),
+  frameworks: (folder) => reportFrameworks(`${folder}/frameworks/round.js`, print),
   memory: (folder) => reportMemory(folder, print),
   store: (folder) => reportStores(folder, print),
 };
@@ -27,7 +29,13 @@ if (unknown.length > 0) {
 print(
   `Node ${process.version}, ${availableParallelism()} cores (${cpus()[0]?.model ?? "unknown"}), ${release()}`,
 );
-const folder = await buildPrograms(["call/round", "memory/round", "store/serve", "store/load"]);
+const folder = await buildPrograms([
+  "call/round",
+  "frameworks/round",
+  "memory/round",
+  "store/serve",
+  "store/load",
+]);
 for (const [name, part] of Object.entries(PARTS)) {
   if (wanted.length === 0 || wanted.includes(name)) await part(folder);
 }

@@ -4,35 +4,14 @@
  *
  * @module
  */
-import { on } from "node:events";
 import type OpenAI from "openai";
+import { type Blocks, serveBlocks } from "./blocks.ts";
 import { answering, conversation, type Message, streaming } from "./model.ts";
-import { VARIANTS, type Variant, type VariantName } from "./variants.ts";
+import { VARIANTS, type VariantName } from "./variants.ts";
 import type { Load } from "./wrappers.ts";
 
-/** What a block took, in microseconds per unit. */
-export interface Round {
-  /** Time in which the calls ran. */
-  wall: number;
-  /** Processor time of the whole process, with shaping, encoding and sending. */
-  cpu: number;
-}
-
-/** What a program answers at its end. */
-export interface Total {
-  calls: number;
-  /** Spans delivered; undefined where it cannot be told. */
-  delivered?: number | undefined;
-}
-
-interface Measure {
+interface Measure extends Omit<Blocks, "block"> {
   fetch: typeof fetch;
-  /** Units of one block. */
-  units: number;
-  /** Calls of one block. */
-  calls: number;
-  /** Blocks that are run before any counts. */
-  warmup: number;
   /** Runs one block and gives the microseconds that count. */
   block(client: OpenAI): Promise<number>;
 }
@@ -124,35 +103,11 @@ const MEASURES: Record<string, Measure> = {
   },
 };
 
-async function serve(variant: Variant, measure: Measure): Promise<Total> {
-  const client = variant.client(measure.fetch);
-  let blocks = 0;
-  const run = async (): Promise<Round> => {
-    const before = process.cpuUsage();
-    const time = await measure.block(client);
-    await variant.drain();
-    const { user, system } = process.cpuUsage(before);
-    blocks++;
-    return { wall: time / measure.units, cpu: (user + system) / measure.units };
-  };
-  await variant.inside(async () => {
-    for (let i = 0; i < measure.warmup; i++) await run();
-    const orders = on(process, "message");
-    process.send?.("ready");
-    // The blocks run in the context of this loop, and so inside.
-    for await (const [order] of orders) {
-      if (order !== "block") break;
-      process.send?.(await run());
-    }
-  });
-  await variant.drain();
-  return { calls: blocks * measure.calls, delivered: variant.delivered() };
-}
-
 const [, , name = "bare", kind = "call", loader = ""] = process.argv;
 const load: Load = async <T>(module: string) =>
   ((await import(loader)) as { load(name: string): Promise<T> }).load(module);
 const measure = MEASURES[kind];
 if (measure === undefined) throw new Error(`no measure is named ${kind}`);
-process.send?.(await serve(await VARIANTS[name as VariantName](load), measure));
-process.disconnect();
+const variant = await VARIANTS[name as VariantName](load);
+const client = variant.client(measure.fetch);
+await serveBlocks({ ...measure, block: () => measure.block(client) }, variant);

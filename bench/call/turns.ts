@@ -7,7 +7,7 @@
 import { type ChildProcess, fork } from "node:child_process";
 import { on } from "node:events";
 import { median } from "../median.ts";
-import type { Round, Total } from "./round.ts";
+import type { Round, Total } from "./blocks.ts";
 
 /** What a variant took, in microseconds per unit; medians over the rounds. */
 export interface Taken {
@@ -19,7 +19,8 @@ export interface Taken {
 }
 
 async function open(file: string, args: readonly string[]) {
-  const child: ChildProcess = fork(file, args, { stdio: ["ignore", "ignore", "pipe", "ipc"] });
+  // Without the arguments of this process, whose loader of TypeScript has no part in what is measured.
+  const child: ChildProcess = fork(file, args, { execArgv: [], stdio: ["ignore", "ignore", "pipe", "ipc"] });
   let errors = "";
   child.stderr?.on("data", (chunk: Buffer) => {
     errors = (errors + chunk.toString()).slice(-4_000);
