@@ -34,7 +34,7 @@ export function isMastraAgent(value: unknown): value is Loose {
 /** Replaces methods of `agent`, in place; gives undefined when it refuses that. */
 export function instrumentMastraAgent(agent: Loose, options: ModelOptions = {}): Loose | undefined {
   for (const [name, streams] of Object.entries(RUNS)) {
-    if (!patch(agent, name, (run) => runAs(run, streams)) && name in agent) return undefined;
+    if (!patch(agent, name, (run) => runAs(agent, run, streams)) && name in agent) return undefined;
   }
   patch(
     agent,
@@ -81,19 +81,19 @@ function seeing(see: (value: unknown) => unknown): (original: Method) => Method 
 /** Agents by their open spans: some methods run others of the same agent. */
 const running = ownGlobal("mastra-agents", () => new WeakMap<OpenSpan, unknown>());
 
-function runAs(original: Method, streams: boolean): Method {
+function runAs(agent: Loose, original: Method, streams: boolean): Method {
   return function (...args) {
     const run = () => original.apply(this, args);
     const around = currentScope()?.span;
-    if (around !== undefined && running.get(around) === this) return run();
-    const agent = String((this as Loose)["name"]);
+    if (around !== undefined && running.get(around) === agent) return run();
+    const name = String(agent["name"]);
     const attributes = { [GenAi.OperationName]: "invoke_agent" };
-    const span = startSpan({ name: `invoke_agent ${agent}`, agent, attributes });
-    if (span === undefined) return withScope({ agent }, run);
-    running.set(span, this);
-    if (!streams) return runInSpan(span, run, { scope: { agent } });
+    const span = startSpan({ name: `invoke_agent ${name}`, agent: name, attributes });
+    if (span === undefined) return withScope({ agent: name }, run);
+    running.set(span, agent);
+    if (!streams) return runInSpan(span, run, { scope: { agent: name } });
     watchSteps(span, undefined);
-    const result = withScope({ agent, span }, run) as Promise<unknown>;
+    const result = withScope({ agent: name, span }, run) as Promise<unknown>;
     return result.then(undefined, (error: unknown) => {
       span.end({ outcome: "error", error });
       throw error;
