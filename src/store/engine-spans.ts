@@ -45,7 +45,7 @@ export function spanMethods(core: Core, scan: () => void): SpanMethods {
     async addEncodedSpans(spans) {
       core.assertOpen();
       if (spans.length === 0) return [];
-      return core.write((tx) => addBatch(tx, spans, (span) => span.content));
+      return core.write((tx) => addBatch(tx, spans, (span) => span.content()));
     },
 
     async nextSequenceId(rolloutId, attemptId) {

@@ -105,7 +105,7 @@ export type AddSpanResult =
   | { status: "rejected"; reason: string };
 
 /**
- * A span in the bytes in which it came: only what it is placed and found by is known. `content` is an OTLP
+ * A span in the bytes in which it came: only what it is placed and found by is known. `content` makes an OTLP
  * `ExportTraceServiceRequest` in protobuf that holds this span alone, as `scanTracesProto` gives it; it is not checked.
  */
 export type EncodedSpan = Pick<
@@ -119,7 +119,7 @@ export type EncodedSpan = Pick<
   | "name"
   | "start_time"
   | "end_time"
-> & { content: Uint8Array };
+> & { content: () => Uint8Array };
 
 /** What became of one {@link EncodedSpan} of a batch; as {@link AddSpanResult}, without the span itself. */
 export type AddEncodedResult =

@@ -40,7 +40,7 @@ function decode(bytes: Uint8Array, left: number): Outcome {
 function scan(bytes: Uint8Array, left: number): Outcome {
   return outcome(left, (budget, spans) =>
     scanTracesProto(bytes, budget, WANTED, ({ content, attributes, ...head }, resource) => {
-      const alone = decode(content, 1_000_000);
+      const alone = decode(content(), 1_000_000);
       expect(alone.spans).toHaveLength(1);
       const [visited] = alone.spans as [Visited];
       expect(visited.span).toMatchObject(head);
@@ -70,7 +70,7 @@ test("each span's own bytes are a request to a generated decoder", () => {
   fc.assert(
     fc.property(requests, (request) => {
       scanTracesProto(oracleEncode(REQUEST, request), { left: 1_000_000 }, WANTED, ({ content, name }) => {
-        expect(oracleDecode(REQUEST, content)).toMatchObject({
+        expect(oracleDecode(REQUEST, content())).toMatchObject({
           resourceSpans: [{ scopeSpans: [{ spans: [{ name }] }] }],
         });
       });
@@ -99,10 +99,10 @@ test("broken bytes and small budgets are refused where decoding refuses them, an
       else read++;
       expect(scan(bytes, left)).toEqual(decoded);
     }),
-    { numRuns: 3_000 },
+    { numRuns: 1_000 },
   );
-  expect(refused).toBeGreaterThan(300);
-  expect(read).toBeGreaterThan(300);
+  expect(refused).toBeGreaterThan(100);
+  expect(read).toBeGreaterThan(100);
 });
 
 test("bytes by chance are refused or read alike", () => {
@@ -120,7 +120,7 @@ test("bytes by chance are refused or read alike", () => {
       const inside = wrap(0x0a, wrap(0x12, wrap(0x12, whole)));
       expect(scan(inside, 1_000_000)).toEqual(decode(inside, 1_000_000));
     }),
-    { numRuns: 3_000 },
+    { numRuns: 1_000 },
   );
 });
 
@@ -136,7 +136,7 @@ test("a list of numbers is passed over or refused as it is read, wherever a numb
       const bytes = wrap(0x0a, wrap(0x12, wrap(0x12, wrap(0x4a, Buffer.concat([key, list])))));
       expect(scan(bytes, 1_000)).toEqual(decode(bytes, 1_000));
     }),
-    { numRuns: 2_000 },
+    { numRuns: 1_000 },
   );
 });
 

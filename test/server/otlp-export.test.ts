@@ -368,6 +368,15 @@ describe("refusals", () => {
     expect(await stored()).toEqual([]);
   });
 
+  test("a large resource costs nothing for each span that has no place", async () => {
+    const { send } = await open();
+    const spans = Array.from({ length: 20_000 }, () => ({ id: 0 }));
+    // A copy of the resource for each of them would be 20 GB.
+    const answer = await send(request(spans, { note: "x".repeat(1_000_000) }));
+    expect(answer.status).toBe(200);
+    expect(partialOf(answer.bytes)?.rejectedSpans).toBe(20_000n);
+  });
+
   test("a fault of the store is 500 without a word of it", async () => {
     const { ids, send, store } = await open();
     store.addEncodedSpans = () => Promise.reject(new Error("disk /secret"));

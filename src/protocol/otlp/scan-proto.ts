@@ -23,8 +23,11 @@ export interface ScannedSpan {
   end_time: number | null;
   /** Those of its attributes that were asked for. */
   attributes: SpanAttributes;
-  /** A request of its own that holds this span with its resource, as they came; for `decodeTracesProto`. */
-  content: Uint8Array;
+  /**
+   * Makes a request of its own that holds this span with its resource, as they came; for `decodeTracesProto`. Not made
+   * before it is asked for: a large resource of many spans would fill the memory.
+   */
+  content: () => Uint8Array;
 }
 
 /** Names of attributes that are asked for, by their length. */
@@ -169,7 +172,8 @@ function scanSpan(
         skip(cursor, tag);
     }
   }
-  const content = alone(cursor, start, resource, room);
+  const { bytes } = cursor;
+  const end = cursor.at;
   leave(cursor, outer);
   return {
     trace_id: traceId(trace),
@@ -179,7 +183,7 @@ function scanSpan(
     start_time,
     end_time,
     attributes,
-    content,
+    content: () => alone(bytes, start, end, resource, room),
   };
 }
 
@@ -247,15 +251,15 @@ interface Room {
 /** Spans of a larger request do not share memory, so that what is kept of it for long keeps little else. */
 const MAX_ROOM = 1024 * 1024;
 
-/** A request that holds the fields of a resource, and the one span that goes from `start` to the cursor. */
-function alone(cursor: Cursor, start: number, resource: Uint8Array, room: Room): Uint8Array {
-  const length = cursor.at - start;
+/** A request that holds the fields of a resource, and the one span that goes from `start` to `end` of another. */
+function alone(whence: Buffer, start: number, end: number, resource: Uint8Array, room: Room): Uint8Array {
+  const length = end - start;
   const scope = 1 + varintSize(length) + length;
   const whole = resource.length + 1 + varintSize(scope) + scope;
   const size = 1 + varintSize(whole) + whole;
   if (room.bytes.length - room.at < size) {
     // What is left of the request is about as long as what its spans will need.
-    const rest = cursor.bytes.length - start;
+    const rest = whence.length - start;
     room.bytes = Buffer.allocUnsafeSlow(Math.max(size, Math.min(rest, MAX_ROOM)));
     room.at = 0;
   }
@@ -264,7 +268,7 @@ function alone(cursor: Cursor, start: number, resource: Uint8Array, room: Room):
   bytes.set(resource, at);
   at = writeHead(bytes, at + resource.length, 0x12, scope);
   at = writeHead(bytes, at, 0x12, length);
-  cursor.bytes.copy(bytes, at, start, cursor.at);
+  whence.copy(bytes, at, start, end);
   room.at = at + length;
   return bytes.subarray(from, room.at);
 }
