@@ -9,7 +9,7 @@ const SIGNS: Readonly<Record<string, readonly string[]>> = {
   openai: ["X-Stainless-Package-Version", "OPENAI_BASE_URL"],
   "@anthropic-ai/sdk": ["X-Stainless-Package-Version", "anthropic-version"],
   // Of the versions that tell of their calls only when asked; the later ones are recorded in a bundle too.
-  ai: ["ai.generateText.doGenerate", "ai.streamText.doStream"],
+  ai: ["vercel.ai.error", "ai.telemetry.functionId"],
   "@langchain/core": ["LANGCHAIN_CALLBACKS_BACKGROUND", "lc_serializable"],
 };
 

@@ -4,6 +4,7 @@
  *
  * @module
  */
+import { ownGlobal } from "../internal/own-global.ts";
 import { SpanName } from "../protocol/semconv.ts";
 import { startSpan } from "../trace/recorder.ts";
 import { beginRolloutScope } from "../trace/rollout-scope.ts";
@@ -16,6 +17,10 @@ import { type Environment, readEnvironment } from "./settings.ts";
 export function adoptProcessRollout(env: Environment = readEnvironment()): void {
   const { AGL_ROLLOUT_ID: rolloutId, AGL_ATTEMPT_ID: attemptId, AGL_STORE_URL: storeUrl } = env;
   if (!rolloutId || !attemptId || !storeUrl) return;
+  // The process may have several copies of this package.
+  const adopted = ownGlobal("adopted", () => new Set<string>());
+  if (adopted.has(attemptId)) return;
+  adopted.add(attemptId);
   const rollout = beginRolloutScope({ rolloutId, attemptId, stored: true, process: true });
   // Before the runtime's own hook, which delivers: listeners run in the order in which they were added.
   onNaturalEnd(() => endOpenSpans(rollout.open));

@@ -3,6 +3,7 @@
  *
  * @module
  */
+import { writeFile } from "node:fs/promises";
 import { join, resolve } from "node:path";
 import { build } from "tsup";
 import { register } from "../../tsup.config.ts";
@@ -23,5 +24,6 @@ export async function buildRegister(name: string): Promise<string> {
       silent: true,
     });
   }
+  await writeFile(join(outDir, "package.json"), JSON.stringify({ type: "module" }));
   return join(outDir, "register.js");
 }

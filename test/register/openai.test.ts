@@ -1,5 +1,8 @@
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { afterAll, beforeAll, expect, test, vi } from "vitest";
 import { openStage, type Stage } from "./stage.ts";
+
+// Each test runs whole processes, as fast as the machine is.
+vi.setConfig({ testTimeout: 300_000, hookTimeout: 300_000 });
 
 let stage: Stage;
 beforeAll(async () => {
@@ -9,44 +12,86 @@ afterAll(() => stage?.close());
 
 const PACKAGES = ["openai-v419", "openai-v4", "openai-v5", "openai", "openai-v7"];
 
-/** Whole answer, stream, and a subclass; prints what it sees of the client and of the answers. */
+/** A whole answer, a stream, a subclass and embeddings of each copy; prints what the app sees of them. */
 const BODY = `
-const client = new OpenAI({ baseURL: process.env.MODEL_URL, apiKey: "none" });
-class Mine extends OpenAI {}
 const request = { model: "toy", messages: [{ role: "user", content: "hello" }] };
 async function main() {
-  const whole = await client.chat.completions.create(request);
-  console.log(whole.choices[0].message.content, Object.keys(client.chat.completions).join());
-  let text = "";
-  for await (const chunk of await client.chat.completions.create({ ...request, stream: true })) {
-    text += chunk.choices[0]?.delta.content ?? "";
+  for (const OpenAI of COPIES) {
+    const options = { baseURL: process.env.MODEL_URL, apiKey: "none" };
+    const client = new OpenAI(options);
+    class Mine extends OpenAI {}
+    const whole = await client.chat.completions.create(request);
+    let text = "";
+    for await (const chunk of await client.chat.completions.create({ ...request, stream: true })) {
+      text += chunk.choices[0]?.delta.content ?? "";
+    }
+    const mine = await new Mine(options).chat.completions.create(request);
+    await client.embeddings.create({ model: "toy", input: "hello" });
+    const { completions } = client.chat;
+    console.log(whole.choices[0].message.content, text, mine.choices[0].message.content);
+    console.log(client.constructor === OpenAI, OpenAI.name, completions.create.name, completions.create.length);
+    console.log(Reflect.ownKeys(completions), Object.keys(client), Object.keys(OpenAI));
+    const error = await client.chat.completions.create(request, { signal: AbortSignal.abort() }).catch((reason) => reason);
+    console.log(error.constructor.name, error.message);
   }
-  console.log(text, client.constructor === OpenAI, client.chat.completions.create.name, OpenAI.name);
-  const mine = await new Mine({ baseURL: process.env.MODEL_URL, apiKey: "none" }).chat.completions.create(request);
-  console.log(mine.choices[0].message.content);
-  await client.embeddings.create({ model: "toy", input: "hello" });
 }
 main();
 `;
-const TREE = [
-  "agentlightning.rollout",
+const CALLS = [
   "  openai.chat.completion",
   "  openai.chat.completion",
   "  openai.chat.completion",
   "  openai.embedding",
-].join("\n");
+  "  openai.chat.completion",
+];
 
-describe.each(PACKAGES)("%s", (name) => {
-  test.each([
-    ["mjs", `import OpenAI from "${name}";`],
-    ["cjs", `const { OpenAI } = require("${name}");`],
-  ])("an unmodified app is recorded (%s)", async (type, load) => {
-    const file = `${name}.${type}`;
-    await stage.write(file, load + BODY);
+test.each([
+  ["mjs", (name: string, i: number) => `import Copy${i} from "${name}";`],
+  ["cjs", (name: string, i: number) => `const { OpenAI: Copy${i} } = require("${name}");`],
+])(
+  "every copy that an unmodified app loads is recorded, and the app sees nothing of it (%s)",
+  async (type, load) => {
+    const file = `app.${type}`;
+    const copies = `const COPIES = [${PACKAGES.map((_, i) => `Copy${i}`)}];`;
+    await stage.write(file, `${PACKAGES.map(load).join("\n")}\n${copies}${BODY}`);
     const bare = await stage.run(file, { by: "nothing" });
-    expect(bare).toMatchObject({ code: 0, spans: [] });
-    const ran = await stage.run(file);
-    expect({ ...ran, spans: [], tree: "" }).toEqual({ ...bare, tree: "" });
-    expect(ran.tree).toBe(TREE);
-  });
+    expect(bare).toMatchObject({ code: 0, stderr: "", spans: [] });
+    for (const by of ["argument", "variable"] as const) {
+      const { spans, tree, ...seen } = await stage.run(file, { by });
+      expect({ ...seen, spans: [], tree: "" }).toEqual(bare);
+      expect(tree).toBe(["agentlightning.rollout", ...PACKAGES.flatMap(() => CALLS)].join("\n"));
+      const calls = spans.filter((span) => span.name === "openai.chat.completion");
+      expect(calls.map((span) => span.attributes["agentlightning.outcome"])).toEqual(
+        PACKAGES.flatMap(() => ["ok", "ok", "ok", "aborted"]),
+      );
+    }
+  },
+);
+
+test("a client that is instrumented by hand too is recorded once, as it was told", async () => {
+  await stage.write(
+    "both.mts",
+    `import OpenAI from "openai";
+import * as agl from "${stage.root}/src/index.ts";
+const options = { baseURL: process.env.MODEL_URL, apiKey: "none" };
+const ask = (client: OpenAI) => client.chat.completions.create({ model: "toy", messages: [{ role: "user", content: "hello" }] });
+await agl.agent("told", () => ask(agl.instrument(new OpenAI(options), { tokenIds: true })));
+await agl.agent("plain", () => ask(new OpenAI(options)));
+await agl.agent("silent", () => ask(agl.instrument(new OpenAI(options), { capture: false }).withOptions({ timeout: 9_000 })));
+`,
+  );
+  const ran = await stage.run("both.mts", { node: ["--import", "tsx"] });
+  expect(ran).toMatchObject({ code: 0, stderr: "", stdout: "" });
+  expect(ran.tree).toBe(
+    [
+      "agentlightning.rollout",
+      "  invoke_agent told [told]",
+      "    openai.chat.completion [told]",
+      "  invoke_agent plain [plain]",
+      "    openai.chat.completion [plain]",
+      "  invoke_agent silent [silent]",
+    ].join("\n"),
+  );
+  const ids = ran.spans.filter((span) => "response_token_ids" in span.attributes);
+  expect(ids.map((span) => span.attributes["agent.name"])).toEqual(["told"]);
 });

@@ -37,6 +37,9 @@ export interface RunOptions {
 /** Servers, a folder for apps, and the register's build. */
 export interface Stage {
   readonly folder: string;
+  /** The package's own folder. */
+  readonly root: string;
+  readonly modelUrl: string;
   /** Path of the built `register.js`. */
   readonly register: string;
   write(name: string, text: string): Promise<void>;
@@ -55,6 +58,8 @@ export async function openStage(name: string, model: ModelServerOptions = {}): P
   const server = await serveStore({ store, host: "127.0.0.1", port: 0 });
   return {
     folder,
+    root: ROOT,
+    modelUrl: models.url,
     register,
     write: (file, text) => writeFile(join(folder, file), text),
     async run(file, { by = "argument", node = [], env = {} } = {}) {

@@ -57,3 +57,4 @@ await server.close();
 await model.close();
 rmSync(folder, { recursive: true });
 console.log(`ok: ${ids.length} rollouts on Node ${process.version}`);
+await import("./register.mjs");
