@@ -52,25 +52,34 @@ function recorded(original: Method): Method {
     try {
       result = span === undefined ? run() : withScope({ span }, run);
     } catch (error) {
-      call.failed(error);
+      quietly(() => call.failed(error));
       throw error;
     }
     if (!(result instanceof Promise)) {
-      call.answered(result);
+      quietly(() => call.answered(result));
       return result;
     }
     // The derived promise is handed on: observing on the side would silence the caller's unhandled rejections.
     return result.then(
       (value: unknown) => {
-        call.answered(value);
+        quietly(() => call.answered(value));
         return value;
       },
       (error: unknown) => {
-        call.failed(error);
+        quietly(() => call.failed(error));
         throw error;
       },
     );
   };
+}
+
+/** Recording must not fail the call. */
+function quietly(record: () => void): void {
+  try {
+    record();
+  } catch {
+    // A result that refuses to be read; the end of the rollout ends the span.
+  }
 }
 
 /** Opens the record of a call; `span` is its own, when it has one. */
@@ -80,7 +89,7 @@ function begin(client: unknown, args: unknown[]): { span: OpenSpan | undefined; 
     if (!isObject(params)) return undefined;
     const { name } = params;
     const scope = currentScope();
-    if (typeof name !== "string" || scope?.suppressed === true) return undefined;
+    if (typeof name !== "string" || name === "" || scope?.suppressed === true) return undefined;
     const outer = scope?.span;
     if (outer !== undefined && isSpanOf(outer, name) && !outer.ended && !taken.has(outer)) {
       taken.add(outer);
