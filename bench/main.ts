@@ -1,6 +1,6 @@
 /**
- * `npm run bench [calls] [frameworks] [memory] [store]`: what this package costs, as ratios measured in one run. A
- * figure that misses its target is marked; speed is shown here, not asserted.
+ * `npm run bench [calls] [frameworks] [memory] [register] [store]`: what this package costs, as ratios measured in one
+ * run. A figure that misses its target is marked; speed is shown here, not asserted.
  *
  * @module
  */
@@ -9,6 +9,7 @@ import { buildPrograms } from "./build.ts";
 import { reportCalls } from "./call/report.ts";
 import { reportFrameworks } from "./frameworks/report.ts";
 import { reportMemory } from "./memory/report.ts";
+import { reportRegister } from "./register/report.ts";
 import { reportStores } from "./store/report.ts";
 
 const print = (text: string) => void process.stdout.write(`${text}\n`);
@@ -17,6 +18,7 @@ const PARTS: Record<string, (folder: string) => Promise<void>> = {
   calls: (folder) => reportCalls(`${folder}/call/round.js`, print),
   frameworks: (folder) => reportFrameworks(`${folder}/frameworks/round.js`, print),
   memory: (folder) => reportMemory(folder, print),
+  register: () => reportRegister(print),
   store: (folder) => reportStores(folder, print),
 };
 
