@@ -16,7 +16,7 @@ import { byHand } from "./teams/by-hand.ts";
 import { langGraph } from "./teams/langgraph.ts";
 import { mastra } from "./teams/mastra.ts";
 import { openaiAgents } from "./teams/openai-agents.ts";
-import { AGENTS, type AgentName, agentOf, instructions, reply, type Run, type Team } from "./teams/team.ts";
+import { AGENTS, type AgentName, agentOf, instructions, type Run, reply, type Team } from "./teams/team.ts";
 
 const TEAMS: readonly Team[] = [byHand, langGraph, openaiAgents, mastra, ...aiSdk];
 

@@ -3,7 +3,7 @@
  *
  * @module
  */
-import { attempt, consume, type Scenario } from "../scenario.ts";
+import { attempt, type Scenario } from "../scenario.ts";
 import { surface } from "../transcript.ts";
 import { message, text, toolUse } from "./wire-samples.ts";
 
@@ -285,4 +285,4 @@ export const WHOLE_SCENARIOS: readonly Scenario[] = [
   },
 ];
 
-export { addTool, consume, headers, never, refused };
+export { addTool, headers, never, refused };

@@ -146,7 +146,7 @@ class Blocks extends BaseChatModel {
     return { model: "claude-toy", max_tokens: 64, temperature: 0.5, stop: options.stop, api_key: "secret" };
   }
   async _generate(): Promise<ChatResult> {
-    const message: AIMessage = new AIMessage({
+    const message = new AIMessage({
       id: "msg_1",
       content: [
         { type: "thinking", thinking: "hm" },
@@ -154,7 +154,7 @@ class Blocks extends BaseChatModel {
       ],
       tool_calls: [{ id: "t1", name: "add", args: { a: 1 } }],
     });
-    message.usage_metadata = USAGE;
+    Object.assign(message, { usage_metadata: USAGE });
     message.response_metadata = { model: "claude-toy-1", stop_reason: "max_tokens" };
     return { generations: [{ text: "one two", message }] };
   }
@@ -163,11 +163,8 @@ class Blocks extends BaseChatModel {
       const message = new AIMessageChunk({ id: "msg_1", content: [{ type: "text", text, index: 0 }] });
       yield new ChatGenerationChunk({ text, message });
     }
-    const last: AIMessageChunk = new AIMessageChunk({
-      id: "msg_1",
-      content: "",
-    });
-    last.usage_metadata = USAGE;
+    const last = new AIMessageChunk({ id: "msg_1", content: "" });
+    Object.assign(last, { usage_metadata: USAGE });
     last.response_metadata = { stop_reason: "end_turn" };
     yield new ChatGenerationChunk({ text: "", message: last });
   }
