@@ -8,30 +8,39 @@ const shared: Options = {
   removeNodeProtocol: false,
 };
 
+/** What the package exports in two formats. */
+const entries = {
+  index: "src/index.ts",
+  client: "src/client/index.ts",
+  store: "src/store/index.ts",
+  server: "src/server/index.ts",
+  testing: "src/testing/index.ts",
+};
+
 /** Two small programs without chunks, since every process pays for them; what instruments is loaded at need. */
 export const register: Options[] = [
   {
     ...shared,
-    entry: { register: "src/register.ts", "register/loader": "src/register/loader.ts" },
-    format: ["esm"],
+    entry: { register: "src/register.ts" },
+    format: ["esm", "cjs"],
     splitting: false,
-    dts: { entry: { register: "src/register.ts" }, compilerOptions: { ignoreDeprecations: "6.0" } },
+    // What it loads lies beside it, for `--require` too.
+    shims: true,
   },
+  { ...shared, entry: { "register/loader": "src/register/loader.ts" }, format: ["esm"], splitting: false },
   { ...shared, entry: { "register/capture": "src/register/capture.ts" }, format: ["cjs"] },
 ];
 
 export default defineConfig([
   {
     ...shared,
-    entry: {
-      index: "src/index.ts",
-      client: "src/client/index.ts",
-      store: "src/store/index.ts",
-      server: "src/server/index.ts",
-      testing: "src/testing/index.ts",
-    },
+    entry: entries,
     format: ["esm", "cjs"],
-    dts: { compilerOptions: { ignoreDeprecations: "6.0" } },
+    // All declarations at once: their build removes what it finds.
+    dts: {
+      entry: { ...entries, register: "src/register.ts" },
+      compilerOptions: { ignoreDeprecations: "6.0" },
+    },
     clean: true,
   },
   {

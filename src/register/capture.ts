@@ -8,6 +8,7 @@ import { hasProperties } from "../capture/ai-sdk/kinds.ts";
 import { instrumentExport } from "../capture/ai-sdk/module.ts";
 import { MESSAGES } from "../capture/anthropic/client.ts";
 import { instrumentLangChain, isLangChain } from "../capture/langchain/install.ts";
+import { instrumentMcp, isMcpClient } from "../capture/mcp/client.ts";
 import { instrumentClientClass } from "../capture/openai/class.ts";
 import { hide } from "../capture/openai/shape.ts";
 import { instrumentAgents, isAgentsModule } from "../capture/openai-agents/module.ts";
@@ -22,12 +23,18 @@ const INSTALL: Readonly<Record<string, Install>> = {
   "@anthropic-ai/sdk": ({ Anthropic }) => instrumentClientClass(Anthropic, MESSAGES),
   ai: replaceExports,
   "@langchain/core": (names) => Object.values(names).every((part) => instrumentPart(part)),
+  "@modelcontextprotocol/sdk": mcpClient,
+  "@modelcontextprotocol/client": mcpClient,
   "@openai/agents": agentsModule,
   "@openai/agents-core": agentsModule,
 };
 
 function instrumentPart(part: unknown): boolean {
   return hasProperties(part) && isLangChain(part) && instrumentLangChain(part);
+}
+
+function mcpClient({ Client }: Bindings): boolean {
+  return hasProperties(Client) && isMcpClient(Client) && instrumentMcp(Client);
 }
 
 function agentsModule(agents: Bindings): boolean {

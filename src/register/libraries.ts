@@ -112,4 +112,18 @@ export const LIBRARIES: readonly Library[] = [
     alias: /anthropic/,
     files: [{ esm: /^(?:index|client)\.mjs$/, cjs: /^(?:index|client)\.js$/, names: ["Anthropic"] }],
   },
+  {
+    name: "@modelcontextprotocol/sdk",
+    since: 1,
+    alias: /modelcontextprotocol|mcp/,
+    files: [
+      { esm: /^dist\/esm\/client\/index\.js$/, cjs: /^dist\/cjs\/client\/index\.js$/, names: ["Client"] },
+    ],
+  },
+  {
+    name: "@modelcontextprotocol/client",
+    since: 0,
+    alias: /modelcontextprotocol|mcp/,
+    files: [{ esm: /^dist\/index\.mjs$/, cjs: /^dist\/index\.cjs$/ }],
+  },
 ];

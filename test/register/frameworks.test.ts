@@ -139,3 +139,30 @@ test("OpenAI Agents and Anthropic", async () => {
     },
   );
 });
+
+test("MCP clients of both generations", async () => {
+  const files = await both(
+    "mcp",
+    [
+      ["Client", "@modelcontextprotocol/sdk/client/index.js"],
+      ["McpServer", "@modelcontextprotocol/sdk/server/mcp.js"],
+      ["InMemoryTransport", "@modelcontextprotocol/sdk/inMemory.js"],
+      ["Client as Client2", "@modelcontextprotocol/client"],
+    ],
+    `async function main() {
+      const about = { name: "app", version: "1.0.0" };
+      for (const Class of [Client, Client2]) {
+        const server = new McpServer({ name: "docs", version: "1.0.0" });
+        server.tool("search", async () => ({ content: [{ type: "text", text: "found" }] }));
+        const [here, there] = InMemoryTransport.createLinkedPair();
+        await server.connect(there);
+        const client = new Class(about);
+        await client.connect(here);
+        const { content } = await client.callTool({ name: "search", arguments: {} });
+        console.log(content[0].text, client.callTool.name, client.constructor === Class);
+        await client.close();
+      }
+    }`,
+  );
+  await compare(files, ["  execute_tool search", "  execute_tool search"]);
+});

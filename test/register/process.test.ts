@@ -106,7 +106,12 @@ throw new TypeError("the app's own");`,
 test("without a rollout nothing is recorded and nothing is said", async () => {
   await stage.write("alone.mjs", `import OpenAI from "openai";\nawait ${CALL};`);
   const none = { AGL_STORE_URL: "", AGL_ROLLOUT_ID: "", AGL_ATTEMPT_ID: "" };
-  expect(await stage.run("alone.mjs", { env: none })).toMatchObject({ code: 0, stderr: "", stdout: "", spans: [] });
+  expect(await stage.run("alone.mjs", { env: none })).toMatchObject({
+    code: 0,
+    stderr: "",
+    stdout: "",
+    spans: [],
+  });
 });
 
 test.each([
