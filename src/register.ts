@@ -4,6 +4,7 @@
  * @module
  */
 import { createRequire } from "node:module";
+import { isMainThread } from "node:worker_threads";
 import { ownGlobal } from "./internal/own-global.ts";
 import { hookModules } from "./register/hooks.ts";
 import { type Capture, createReceiver } from "./register/receiver.ts";
@@ -16,5 +17,6 @@ ownGlobal("register", () => {
   hookModules(new URL("./register/loader.js", import.meta.url), receiver);
   return receiver;
 });
-// Where the whole process is a rollout it has begun, whether or not a library is loaded.
-if (process.env["AGL_ROLLOUT_ID"]) loadCapture();
+// Where the whole process is a rollout it has begun, whether or not a library is loaded. Not so in its other threads, one
+// of which may be that of the hooks.
+if (isMainThread && process.env["AGL_ROLLOUT_ID"]) loadCapture();
