@@ -6,6 +6,7 @@
  */
 import type { OpenSpan } from "../../trace/open-span.ts";
 import { startSpan } from "../../trace/recorder.ts";
+import { withScope } from "../../trace/scope.ts";
 import type { Answer } from "./answer.ts";
 
 /**
@@ -19,7 +20,7 @@ export function recordToolCalls(parent: OpenSpan, answer: Answer): void {
   for (const index of [...calls.keys()].sort((a, b) => a - b)) {
     const call = calls.get(index);
     if (call === undefined) continue;
-    startSpan({
+    const start = {
       name: `tool_call.${call.name}`,
       parent,
       attributes: {
@@ -28,6 +29,8 @@ export function recordToolCalls(parent: OpenSpan, answer: Answer): void {
         "tool.call.id": call.id ?? "",
         "tool.call.type": call.type ?? "function",
       },
-    })?.end();
+    };
+    // A call may end in the scope that keeps the layers below it from recording it again.
+    withScope({ suppressed: false }, () => startSpan(start)?.end());
   }
 }

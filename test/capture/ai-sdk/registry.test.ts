@@ -68,6 +68,23 @@ describe("version 7, not wrapped", () => {
     expect(spans[0]!.attributes[Tokens.Response]).toEqual(answer.choices[0]!.ids);
   });
 
+  test.each([
+    ["generate", "not wrapped", bare],
+    ["stream", "not wrapped", bare],
+    ["generate", "wrapped", instrument],
+    ["stream", "wrapped", instrument],
+  ])("the calls that an answer asks for: %s, %s", async (kind, _, way) => {
+    const our = way(ai);
+    const options = { model, prompt: "1+2", tools: { add: addTool(ai) } };
+    const { toolCalls } = await record(async () =>
+      kind === "generate"
+        ? (await our.generateText(options)).text
+        : textOf(our.streamText(options).textStream),
+    );
+    expect(toolCalls.map(({ name }) => name)).toEqual(["tool_call.add"]);
+    expect(toolCalls[0]!.attributes["tool.parameters"]).toBe('{"a":1,"b":2}');
+  });
+
   test("agents by their function ids, one in a tool of another", async () => {
     const agent = (functionId: string, tools: object) =>
       new ai.ToolLoopAgent({ model, tools, telemetry: { functionId }, stopWhen: steps(ai, 5) });
