@@ -4,14 +4,14 @@
  * @module
  */
 import { WRAPPED } from "./openai/create.ts";
-import { hide, type Loose } from "./openai/shape.ts";
+import { hidden, hide } from "./openai/shape.ts";
 
 /** Any method. */
 export type Method = (this: unknown, ...args: unknown[]) => unknown;
 
 /** Puts `wrap(original)` in the place of `owner[name]`; false when there is no such method or the owner refuses. */
 export function patch(owner: object, name: string, wrap: (original: Method) => Method): boolean {
-  const original = (owner as Loose)[name];
+  const original = hidden(owner, name);
   if (typeof original !== "function") return false;
   if (Object.hasOwn(original, WRAPPED)) return true;
   const method = wrap(original as Method);

@@ -5,7 +5,7 @@ import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } fr
 import { instrument } from "../../src/capture/instrument.ts";
 import { startSpan } from "../../src/trace/recorder.ts";
 import { currentScope, withScope } from "../../src/trace/scope.ts";
-import { record, turn } from "./recorded.ts";
+import { behindProxy, record, turn } from "./recorded.ts";
 import { type AnyClient, BUILDS, OLDEST } from "./versions.ts";
 import { chat, HELLO, response } from "./wire-samples.ts";
 import { serveWire, type WireServer } from "./wire-server.ts";
@@ -61,6 +61,14 @@ describe.each([...BUILDS, OLDEST])("$name", (build) => {
       original.name,
       original.length,
     ]);
+  });
+
+  test("a client behind a proxy is recorded once", async () => {
+    const client = instrument(instrument(behindProxy(await clientOf())));
+    server.play(hi);
+    const { value, spans } = await record(async () => client.chat.completions.create(ask));
+    expect(value).toMatchObject({ choices: [{ message: { content: "hi" } }] });
+    expect(spans).toHaveLength(1);
   });
 
   test("other clients of the same class stay bare", async () => {

@@ -24,6 +24,17 @@ export interface Recorded<T> {
   open: number;
 }
 
+/** `target` behind a proxy that gives methods of its own, which call those of `target`; other wrappers make such objects. */
+export function behindProxy<T extends object>(target: T): T {
+  return new Proxy(target, {
+    get(object, name) {
+      const value: unknown = Reflect.get(object, name);
+      if (typeof value === "function") return (...args: unknown[]) => Reflect.apply(value, object, args);
+      return typeof value === "object" && value !== null ? behindProxy(value) : value;
+    },
+  });
+}
+
 /** A turn of the event loop, in which promises settle and sockets are read. */
 export const turn = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
 

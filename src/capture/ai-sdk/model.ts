@@ -4,7 +4,7 @@
  * @module
  */
 import { WRAPPED } from "../openai/create.ts";
-import { hide, isObject, type Loose } from "../openai/shape.ts";
+import { hidden, hide, isObject, type Loose } from "../openai/shape.ts";
 import { noteCall } from "./announced-calls.ts";
 import { MODEL_METHODS, type ModelKind } from "./kinds.ts";
 import { callModel } from "./model-call.ts";
@@ -19,7 +19,7 @@ type Method = (this: unknown, ...args: unknown[]) => unknown;
 /** Replaces the methods of `model` that ask a server; gives undefined when it refuses that. */
 export function instrumentModel<M extends Loose>(model: M, options: ModelOptions = {}): M | undefined {
   for (const name of Object.keys(MODEL_METHODS) as Array<keyof typeof MODEL_METHODS>) {
-    const original: unknown = model[name];
+    const original = hidden(model, name);
     if (typeof original !== "function" || WRAPPED in original) continue;
     if (!hide(model, name, wrap(original as Method, MODEL_METHODS[name], options))) return undefined;
   }

@@ -8,7 +8,7 @@ import { type ClientContext, WRAPPED, wrapCreate } from "./create.ts";
 import { OPERATIONS, type Operation } from "./operations.ts";
 import { hookPrepareRequest } from "./request-body.ts";
 import type { OpenAIOptions } from "./settings.ts";
-import { hide, isObject, type Loose, objectAt } from "./shape.ts";
+import { hidden, hide, isObject, type Loose, objectAt } from "./shape.ts";
 
 type Method = (this: unknown, ...args: unknown[]) => unknown;
 
@@ -55,7 +55,7 @@ function patchResources(
 ): boolean {
   const targets = operations.flatMap((operation) => {
     const resource = objectAt(client, operation.path);
-    const create = resource?.["create"];
+    const create = resource && hidden(resource, "create");
     if (resource === undefined || typeof create !== "function" || WRAPPED in create) return [];
     return [{ operation, resource, create: create as Method }];
   });
@@ -79,7 +79,7 @@ function patchResources(
 }
 
 function patchWithOptions(client: Loose, options: OpenAIOptions, operations: readonly Operation[]): void {
-  const original = client["withOptions"];
+  const original = hidden(client, "withOptions");
   if (typeof original !== "function" || WRAPPED in original) return;
   const withOptions = function (this: unknown, ...args: unknown[]): unknown {
     const child: unknown = original.apply(this, args);

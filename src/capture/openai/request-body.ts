@@ -5,7 +5,7 @@
  * @module
  */
 import { ownGlobal } from "../../internal/own-global.ts";
-import { hide, isObject, type Loose } from "./shape.ts";
+import { hidden, hide, isObject, type Loose } from "./shape.ts";
 
 /** Where the JSON of a body is put. */
 export interface BodyReceiver {
@@ -33,7 +33,7 @@ export function bodyMark(body: Loose, key: string | undefined): unknown {
  * when the client has none. `key` is the one of {@link bodyMark}.
  */
 export function hookPrepareRequest(client: Loose, key?: string): boolean {
-  const prepare = client["prepareRequest"];
+  const prepare = hidden(client, "prepareRequest");
   if (typeof prepare !== "function") return false;
   function prepareRequest(this: unknown, request: unknown, about: unknown): unknown {
     if (isObject(request) && isObject(about)) tell(about["options"], request["body"], key);

@@ -4,7 +4,7 @@ import { instrument } from "../../../src/capture/instrument.ts";
 import { Agl, Tokens } from "../../../src/protocol/semconv.ts";
 import type { Fault } from "../../../src/testing/model-reply.ts";
 import { type ModelServer, serveModel } from "../../../src/testing/model-server.ts";
-import { record } from "../recorded.ts";
+import { behindProxy, record } from "../recorded.ts";
 import { addTool, textOf } from "./scenario.ts";
 import { type AnyModule, VERSIONS } from "./versions.ts";
 
@@ -74,6 +74,21 @@ describe.each(VERSIONS)("ai $major", (version) => {
     );
     expect(value).toEqual(bare);
     expect(spans[0]!.attributes["gen_ai.usage.output_tokens"]).toBeGreaterThan(0);
+  });
+
+  test.each(["generate", "stream"] as const)("a model behind a proxy is recorded once: %s", async (kind) => {
+    const { ai, provider } = await set(version);
+    const model = instrument(instrument(behindProxy(provider("toy"))));
+    const { value, spans } = await record(
+      async () =>
+        kind === "generate"
+          ? (await ai.generateText({ model, prompt: "3+4" })).text
+          : textOf(ai.streamText({ model, prompt: "3+4" }).textStream),
+      "train",
+    );
+    expect(value).toBe("three plus four");
+    expect(spans.map(({ name }) => name)).toEqual(["openai.chat.completion"]);
+    expect(spans[0]!.attributes).toHaveProperty(Tokens.Response);
   });
 
   test("a provider, a model and the module around the same call give one span", async () => {
