@@ -31,6 +31,7 @@ try {
         AGL_STORE_URL: server.url,
         AGL_ROLLOUT_ID: rollout_id,
         AGL_ATTEMPT_ID: attempt.attempt_id,
+        AGL_ROLLOUT_MODE: "train",
       },
     },
   );

@@ -1,10 +1,12 @@
 /**
  * The rollout of a process that a controller started for it: `AGL_ROLLOUT_ID`, `AGL_ATTEMPT_ID` and `AGL_STORE_URL`
- * are set, and every span of the process belongs to it.
+ * are set, and every span of the process belongs to it. `AGL_ROLLOUT_MODE` says its mode, which the store could only tell
+ * after the first calls.
  *
  * @module
  */
 import { ownGlobal } from "../internal/own-global.ts";
+import type { RolloutMode } from "../protocol/rollout.ts";
 import { SpanName } from "../protocol/semconv.ts";
 import { startSpan } from "../trace/recorder.ts";
 import { beginRolloutScope } from "../trace/rollout-scope.ts";
@@ -21,7 +23,8 @@ export function adoptProcessRollout(env: Environment = readEnvironment()): void 
   const adopted = ownGlobal("adopted", () => new Set<string>());
   if (adopted.has(attemptId)) return;
   adopted.add(attemptId);
-  const rollout = beginRolloutScope({ rolloutId, attemptId, stored: true, process: true });
+  const mode = (env.AGL_ROLLOUT_MODE || undefined) as RolloutMode | undefined;
+  const rollout = beginRolloutScope({ rolloutId, attemptId, mode, stored: true, process: true });
   // Before the runtime's own hook, which delivers: listeners run in the order in which they were added.
   onNaturalEnd(() => endOpenSpans(rollout.open));
   runtime();

@@ -54,7 +54,8 @@ export interface RolloutResult<R> {
  * spans are delivered, and the attempt is reported as succeeded or failed. Without a store, or when it cannot be
  * reached, `fn` runs all the same and the rollout is local; the console (or OpenTelemetry's `diag`) says so.
  *
- * Where a controller started the process for one rollout (`AGL_ROLLOUT_ID`), `fn` runs as that rollout.
+ * Where a controller started the process for one rollout (`AGL_ROLLOUT_ID`), `fn` runs as that rollout, in
+ * the mode of `AGL_ROLLOUT_MODE`, or else in the one given here, which is then the process's.
  *
  * @throws whatever `fn` throws, untouched; AglError `conflict` inside another rollout
  * @example
@@ -105,7 +106,8 @@ async function join<R>(
   options: RolloutOptions,
   fn: (rollout: RolloutInfo) => R | Promise<R>,
 ): Promise<RolloutResult<Awaited<R>>> {
-  const value = await fn({ ...identify(scope), input: options.input, mode: scope.mode ?? options.mode });
+  scope.mode ??= options.mode;
+  const value = await fn({ ...identify(scope), input: options.input, mode: scope.mode });
   return { ...identify(scope), value, reward: scope.reward, stored: scope.stored };
 }
 

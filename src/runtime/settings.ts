@@ -52,6 +52,7 @@ export interface Environment {
   AGL_KEY?: string | undefined;
   AGL_ROLLOUT_ID?: string | undefined;
   AGL_ATTEMPT_ID?: string | undefined;
+  AGL_ROLLOUT_MODE?: string | undefined;
   AGL_SPOOL_DIR?: string | undefined;
 }
 

@@ -11,7 +11,7 @@ import type { OpenSpan } from "./open-span.ts";
 export interface RolloutScope {
   readonly rolloutId: string;
   readonly attemptId: string;
-  readonly mode: RolloutMode | undefined;
+  mode: RolloutMode | undefined;
   readonly input: Json | undefined;
   /** True when the spans of this rollout go to a store (false: a local rollout without one). */
   readonly stored: boolean;

@@ -7,9 +7,15 @@ import * as agl from "../../src/index.ts";
 
 const work = agl.tool("work", async (n: number) => n + 1);
 await agl.agent("solver", () => work(1));
-const joined = await agl.rollout({ input: "ignored" }, ({ rolloutId }) => {
+const asked: unknown[] = [];
+const create = async (body: object) => void asked.push("return_token_ids" in body);
+const openai = agl.instrument({ chat: { completions: { create } } });
+await openai.chat.completions.create({ model: "toy" });
+const joined = await agl.rollout({ input: "ignored", mode: "train" }, async ({ rolloutId }) => {
+  await openai.chat.completions.create({ model: "toy" });
   agl.emitReward(0.5);
   return rolloutId;
 });
-console.log(JSON.stringify({ value: joined.value, stored: joined.stored, reward: joined.reward }));
+const { value, stored, reward } = joined;
+console.log(JSON.stringify({ value, stored, reward, asked }));
 // No flush and no shutdown: the end of the process delivers.

@@ -226,33 +226,43 @@ test("a store that goes away in the middle gets spans and report when it is back
   ]);
 });
 
-test("a process that a controller started is one rollout as a whole, and its end delivers", async () => {
-  const { rollout_id, attempt } = await store.startRollout({ input: "task" });
-  const { stdout } = await promisify(execFile)(
-    process.execPath,
-    ["--import", "tsx", join(import.meta.dirname, "program.ts")],
-    {
-      env: {
-        ...process.env,
-        AGL_STORE_URL: server.url,
-        AGL_ROLLOUT_ID: rollout_id,
-        AGL_ATTEMPT_ID: attempt.attempt_id,
+test.each([
+  ["train", [true, true]],
+  ["val", [false, false]],
+  ["", [false, true]],
+])(
+  "a process that a controller started (mode %j) is one rollout as a whole, and its end delivers",
+  async (mode, asked) => {
+    const { rollout_id, attempt } = await store.startRollout({ input: "task" });
+    const { stdout } = await promisify(execFile)(
+      process.execPath,
+      ["--import", "tsx", join(import.meta.dirname, "program.ts")],
+      {
+        env: {
+          ...process.env,
+          AGL_STORE_URL: server.url,
+          AGL_ROLLOUT_ID: rollout_id,
+          AGL_ATTEMPT_ID: attempt.attempt_id,
+          AGL_ROLLOUT_MODE: mode,
+        },
       },
-    },
-  );
-  expect(JSON.parse(stdout)).toEqual({ value: rollout_id, stored: true, reward: 0.5 });
-  const spans = await spansOf(rollout_id);
-  expect(spanTree(spans)).toBe(
-    [
-      "agentlightning.rollout",
-      "  invoke_agent solver [solver]",
-      "    execute_tool work [solver]",
-      "  agentlightning.annotation",
-    ].join("\n"),
-  );
-  expect(spans.every((span) => span.attributes["agentlightning.outcome"] === "ok")).toBe(true);
-  expect(await store.getRollout(rollout_id)).toMatchObject({ status: "running" });
-});
+    );
+    expect(JSON.parse(stdout)).toEqual({ value: rollout_id, stored: true, reward: 0.5, asked });
+    const spans = await spansOf(rollout_id);
+    expect(spanTree(spans)).toBe(
+      [
+        "agentlightning.rollout",
+        "  invoke_agent solver [solver]",
+        "    execute_tool work [solver]",
+        "  openai.chat.completion",
+        "  openai.chat.completion",
+        "  agentlightning.annotation",
+      ].join("\n"),
+    );
+    expect(spans.every((span) => span.attributes["agentlightning.outcome"] === "ok")).toBe(true);
+    expect(await store.getRollout(rollout_id)).toMatchObject({ status: "running" });
+  },
+);
 
 describe("configure", () => {
   for (const url of ["localhost:4747", "ftp://x", "http://", "not a url"]) {
