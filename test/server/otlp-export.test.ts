@@ -84,6 +84,19 @@ const statusOf = (bytes: Uint8Array) =>
 const textOf = (bytes: Uint8Array) => new TextDecoder().decode(bytes);
 
 describe("what is stored", () => {
+  test("is answered by a body whose length is said to be 0", async () => {
+    const { ids, send, stored } = await open();
+    const { status, headers, bytes } = await send(request([{ id: 1, attributes: ids }]), {
+      "accept-encoding": "gzip",
+    });
+    expect({ status, bytes, headers: Object.fromEntries(headers) }).toEqual({
+      status: 200,
+      bytes: new Uint8Array(),
+      headers: { "content-type": PROTOBUF, "content-length": "0" },
+    });
+    expect(await stored()).toHaveLength(1);
+  });
+
   test("spans of the OpenTelemetry SDK, as upstream maps them", async () => {
     const { ids, rolloutId, send, stored } = await open();
     const exporter = new InMemorySpanExporter();

@@ -34,7 +34,8 @@ export function readName(cursor: Cursor): string {
   return text;
 }
 
-function isAt(name: Uint8Array, bytes: Uint8Array, at: number, length: number): boolean {
+/** Whether `name` is what stands at `at` in `bytes`, `length` bytes long. */
+export function isAt(name: Uint8Array, bytes: Uint8Array, at: number, length: number): boolean {
   if (name.length !== length) return false;
   for (let i = 0; i < length; i++) if (name[i] !== bytes[at + i]) return false;
   return true;

@@ -6,7 +6,7 @@
  */
 import type { SpanAttributes } from "../span.ts";
 import { readAttribute, readResource, readTime } from "./decode-proto.ts";
-import { readName } from "./name.ts";
+import { isAt, readName } from "./name.ts";
 import { type Budget, spanId, spend, traceId } from "./otlp-span.ts";
 import { type Cursor, createCursor, enter, leave, readEnd, readHex, readTag, skip } from "./wire.ts";
 
@@ -31,14 +31,14 @@ export interface ScannedSpan {
 }
 
 /** Names of attributes that are asked for, by their length. */
-export type Wanted = readonly (ReadonlySet<string> | undefined)[];
+export type Wanted = readonly (readonly Uint8Array[] | undefined)[];
 
 /** The form in which `scanTracesProto` takes names; they must be ASCII. */
 export function wantedNames(names: readonly string[]): Wanted {
   const longest = Math.max(0, ...names.map((name) => name.length));
   return Array.from({ length: longest + 1 }, (_, length) => {
     const fitting = names.filter((name) => name.length === length);
-    return fitting.length === 0 ? undefined : new Set(fitting);
+    return fitting.length === 0 ? undefined : fitting.map((name) => Buffer.from(name, "latin1"));
   });
 }
 
@@ -208,11 +208,14 @@ function scanAttribute(cursor: Cursor, budget: Budget, wanted: Wanted, attribute
 
 /** Whether the name that follows is wanted. Most are not, and their length tells. */
 function isOneOf(cursor: Cursor, wanted: Wanted): boolean {
-  const { at } = cursor;
   const end = readEnd(cursor);
-  const names = wanted[end - cursor.at];
-  cursor.at = names === undefined ? end : at;
-  return names?.has(readName(cursor)) ?? false;
+  const { bytes, at } = cursor;
+  const length = end - at;
+  cursor.at = end;
+  const names = length < wanted.length ? wanted[length] : undefined;
+  if (names === undefined) return false;
+  for (const name of names) if (isAt(name, bytes, at, length)) return true;
+  return false;
 }
 
 /** Passes over a message, and refuses what reading it would refuse. */

@@ -202,6 +202,11 @@ async function answer(
   body: Uint8Array,
 ): Promise<Response> {
   c.header("content-type", type);
+  // The usual answer. A body that is there but has no bytes takes a third of the time of a small request.
+  if (body.length === 0) {
+    c.header("content-length", "0");
+    return c.body(null, status as 200);
+  }
   const accepted = (c.req.header("accept-encoding") ?? "").toLowerCase().split(",");
   if (
     body.length <= GZIP_FRAME_BYTES ||
