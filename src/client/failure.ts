@@ -120,7 +120,7 @@ export function failureOfResponse(request: string, response: Response, text: str
   if (isUnknownRoute(status, detail, json)) code = "unsupported";
   const transient = status >= 500 ? status !== 501 : status === 408 || status === 425 || status === 429;
   const remedy = REMEDY[code];
-  const message = `${request} answered ${status}${detail === "" ? "" : `: ${detail}`}${remedy ? `. ${remedy}` : ""}`;
+  const message = `${request} answered ${status}${detail === "" ? "" : `: ${detail}`}${remedy ? `${detail.endsWith(".") ? "" : "."} ${remedy}` : ""}`;
   return {
     error: new AglError(code, message, { status, retryable: transient }),
     transient,

@@ -13,6 +13,7 @@ import { createFanOut } from "../export/fan-out.ts";
 import type { FlushReport, SpanSink } from "../export/sink.ts";
 import { createStoreSink } from "../export/store-sink.ts";
 import { ownGlobal } from "../internal/own-global.ts";
+import { say } from "../internal/say.ts";
 import { openOutsideRollouts, setDestinations } from "../trace/recorder.ts";
 import { currentScope } from "../trace/scope.ts";
 import { endOpenSpans } from "./end-open-spans.ts";
@@ -32,9 +33,16 @@ export interface Runtime {
 
 const state = ownGlobal<{ runtime: Runtime | undefined }>("runtime", () => ({ runtime: undefined }));
 
-/** The runtime, made from the environment on first use. */
+/** The runtime, made from the environment on first use; a wrong address there is told, and is as good as none. */
 export function runtime(): Runtime {
-  state.runtime ??= build({});
+  if (state.runtime === undefined) {
+    try {
+      state.runtime = build({});
+    } catch (error) {
+      say("error", "address", `nothing is sent: ${error instanceof Error ? error.message : error}`);
+      state.runtime = build({ storeUrl: null });
+    }
+  }
   return state.runtime;
 }
 

@@ -27,7 +27,7 @@ export function adoptProcessRollout(env: Environment = readEnvironment()): void 
   const rollout = beginRolloutScope({ rolloutId, attemptId, mode, stored: true, process: true });
   // Before the runtime's own hook, which delivers: listeners run in the order in which they were added.
   onNaturalEnd(() => endOpenSpans(rollout.open));
-  runtime();
+  if (runtime().client === undefined) return;
   const scope = { rollout, agent: undefined, suppressed: false };
   setProcessScope({ ...scope, span: undefined });
   // One root, as upstream's readers want it; when the process is cut off they make one in its place.

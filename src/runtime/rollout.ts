@@ -125,10 +125,12 @@ async function start(current: Runtime, options: RolloutOptions): Promise<Rollout
     });
     if (started !== undefined) ids = { rolloutId: started.rollout_id, attemptId: started.attempt.attempt_id };
   } catch (error) {
+    const late = error instanceof AglError && error.code === "aborted";
+    const reason = late ? `no answer within ${current.startTimeoutMs} ms` : error;
     say(
       "error",
       "start",
-      `the rollout runs without the store: ${error instanceof Error ? error.message : error}`,
+      `the rollout runs without the store: ${reason instanceof Error ? reason.message : reason}`,
     );
   }
   return beginRolloutScope({

@@ -149,7 +149,11 @@ const ROLE_MARKS: Record<string, Mark> = {
 /** Ids of a conversation under the chat template, up to where the assistant speaks next. */
 export function promptIds(messages: readonly ModelMessage[], tools: Json | undefined): number[] {
   const ids: number[] = [];
-  const add = (mark: Mark, text: string) => ids.push(markId(mark), ...encode(text), markId("<|end|>"));
+  const add = (mark: Mark, text: string) => {
+    ids.push(markId(mark));
+    for (const id of encode(text)) ids.push(id);
+    ids.push(markId("<|end|>"));
+  };
   if (asList(tools).length > 0) add("<|system|>", JSON.stringify(tools));
   for (const message of messages) {
     const text = `${message.content}${message.toolCalls.map(toolCallText).join("")}`;

@@ -24,6 +24,12 @@ describe("errors", () => {
       /401: Unauthorized\. Give the store's key/,
     ],
     [
+      "a wrong key, told in a sentence",
+      { status: 401, json: { detail: "The key is wrong." } },
+      "unauthorized",
+      /401: The key is wrong\. Give the store's key/,
+    ],
+    [
       "a schema fault",
       { status: 422, json: { detail: [{ loc: ["body", "limit"], msg: "bad" }] } },
       "invalid_argument",

@@ -195,7 +195,26 @@ test("a store that hangs at the start holds the program up for startTimeoutMs, n
   });
   const result = await agl.rollout({ input: 1 }, () => "on my way");
   expect(result).toMatchObject({ value: "on my way", stored: false });
-  expect(errors.join("\n")).toContain("runs without the store");
+  expect(errors).toEqual(["agentlightning: the rollout runs without the store: no answer within 10 ms"]);
+});
+
+test("a wrong address in the environment is named, and the program runs as without it", async () => {
+  const { stdout, stderr } = await promisify(execFile)(
+    process.execPath,
+    ["--import", "tsx", join(import.meta.dirname, "program.ts")],
+    {
+      env: {
+        ...process.env,
+        AGL_STORE_URL: "localhost:4747",
+        AGL_ROLLOUT_ID: "ro-1",
+        AGL_ATTEMPT_ID: "at-1",
+      },
+    },
+  );
+  expect(JSON.parse(stdout)).toMatchObject({ value: expect.stringMatching(/^local-/), stored: false });
+  expect(stderr).toMatch(
+    /^agentlightning: nothing is sent: The store's URL "localhost:4747" is not [^\n]*\n$/,
+  );
 });
 
 test("a store that goes away in the middle gets spans and report when it is back", async () => {

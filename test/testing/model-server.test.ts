@@ -367,3 +367,16 @@ it("records what came, and uses a list up before its default answers", async () 
   const wrong = new OpenAI({ baseURL: server.url, apiKey: "guess", maxRetries: 0 });
   await expect(wrong.models.list()).rejects.toMatchObject({ status: 401 });
 });
+
+it("takes a prompt of megabytes", async () => {
+  const server = await serveModel({ reply: "read" });
+  servers.push(server);
+  const content = "x y ".repeat(500_000);
+  const openai = new OpenAI({ baseURL: server.url, apiKey: "none", maxRetries: 0 });
+  const answer = await openai.chat.completions.create({
+    model: "toy",
+    messages: [{ role: "user", content }],
+  });
+  expect(answer.choices[0]?.message.content).toBe("read");
+  expect(answer.usage?.prompt_tokens).toBeGreaterThan(encode(content).length);
+});
