@@ -211,14 +211,13 @@ describe("stopping", () => {
     store.statistics = async () => {
       asked.open();
       await go.passed;
-      return statistics();
+      const result = await statistics();
+      order.push("in flight done");
+      return result;
     };
     const poll = post("/v1/agl/waits/rollouts", { rollout_ids: [rollout.rollout_id] });
     const feed = await get("/v1/agl/events");
-    const inFlight = get("/v1/agl/statistics").then((answer) => {
-      order.push("in flight done");
-      return answer.json();
-    });
+    const inFlight = get("/v1/agl/statistics").then((answer) => answer.json());
     await Promise.all([polled.passed, asked.passed]);
     const closing = server.close();
     const refused = await poll;
