@@ -117,7 +117,11 @@ export const LIBRARIES: readonly Library[] = [
     since: 1,
     alias: /modelcontextprotocol|mcp/,
     files: [
-      { esm: /^dist\/esm\/client\/index\.js$/, cjs: /^dist\/cjs\/client\/index\.js$/, names: ["Client"] },
+      {
+        esm: /^dist\/(?:esm\/)?client\/index\.js$/,
+        cjs: /^dist\/cjs\/client\/index\.js$/,
+        names: ["Client"],
+      },
     ],
   },
   {

@@ -40,6 +40,27 @@ test("a library that is too old, or has another shape, is named once, and works"
   ]);
 });
 
+test("the first MCP clients, whose files lay elsewhere, are recorded", async () => {
+  const name = "@modelcontextprotocol/sdk";
+  const file = "dist/client/index.js";
+  const client = `export class Client {
+  connect() {}
+  listTools() {}
+  async callTool({ name }) { return { content: [name] }; }
+}`;
+  await install("early", name, "1.0.4", file, client);
+  const about = { name, version: "1.0.4", type: "module", exports: { "./*": "./dist/*" } };
+  await stage.write(`early/node_modules/${name}/package.json`, JSON.stringify(about));
+  await stage.write(
+    "early/app.mjs",
+    `import { Client } from "${name}/client/index.js";
+console.log((await new Client().callTool({ name: "add", arguments: {} })).content[0]);`,
+  );
+  const { stdout, stderr, tree } = await stage.run("early/app.mjs");
+  expect({ stdout, stderr }).toEqual({ stdout: "add\n", stderr: "" });
+  expect(tree).toBe("agentlightning.rollout\n  execute_tool add");
+});
+
 test("an app with a library in its bundle is told so once, and only then", async () => {
   await stage.write("source.mjs", `import OpenAI from "openai";\nawait ${CALL};`);
   const bundle = (outfile: string, options: object) =>
