@@ -75,7 +75,10 @@ describe("version 7, not wrapped", () => {
     ["stream", "wrapped", instrument],
   ])("the calls that an answer asks for: %s, %s", async (kind, _, way) => {
     const our = way(ai);
-    const options = { model, prompt: "1+2", tools: { add: addTool(ai) } };
+    // A model of its own: what is wrapped stays so.
+    const { createProvider } = await SEVEN.load();
+    const toy = createProvider({ name: "toy", baseURL: server.url, apiKey: "key" })("toy");
+    const options = { model: toy, prompt: "1+2", tools: { add: addTool(ai) } };
     const { toolCalls } = await record(async () =>
       kind === "generate"
         ? (await our.generateText(options)).text
