@@ -169,7 +169,11 @@ async function rates(loops: number, step: () => Promise<number>): Promise<Omit<R
     const start = performance.now();
     let done = 0;
     const loop = async () => {
-      while (performance.now() - start < limit * 1_000) done += await step();
+      while (performance.now() - start < limit * 1_000) {
+        // In a step of its own: `+=` would read the sum before it waits, and lose what the other loops add.
+        const more = await step();
+        done += more;
+      }
     };
     await Promise.all(Array.from({ length: loops }, loop));
     return { done, took: (performance.now() - start) / 1_000 };
