@@ -160,6 +160,8 @@ describe.each(Object.entries(ALL_SERVERS))("%s", (_, open) => {
   });
 
   it("hears the runner's heartbeats", async () => {
+    await store.enqueueRollouts([{ input: {}, mode: "train" }]);
+    await python.runAgent(server.url, "patient", 1);
     const worker = await store.getWorker("Worker-0");
     expect(worker).toMatchObject({
       status: "idle",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from typing import Any, Dict
 
 import agentlightning as agl
@@ -61,6 +62,18 @@ class FlakyAgent(agl.LitAgent[Dict[str, Any]]):
         return float(tries)
 
 
+class PatientAgent(agl.LitAgent[Dict[str, Any]]):
+    """Works until the store has heard of its worker: a shorter run may end before the first heartbeat is sent."""
+
+    async def rollout_async(self, task: Dict[str, Any], resources: agl.NamedResources, rollout: agl.Rollout) -> float:
+        runner = self.get_runner()
+        while True:
+            worker = await runner.get_store().get_worker_by_id(runner.get_worker_id())
+            if worker is not None and worker.last_heartbeat_time is not None:
+                return 1.0
+            await asyncio.sleep(0.05)
+
+
 @agl.rollout
 def decorated(task: Dict[str, Any], prompt_template: agl.PromptTemplate) -> float:
     """A plain function under the decorator; it gets the prompt from the resources."""
@@ -72,5 +85,6 @@ AGENTS = {
     "emitting": EmittingAgent,
     "async": AsyncEmittingAgent,
     "flaky": FlakyAgent,
+    "patient": PatientAgent,
     "decorated": lambda: decorated,
 }
