@@ -4,6 +4,7 @@
  *
  * @module
  */
+import { quietly } from "../internal/quietly.ts";
 import { runIn, type Scope } from "../trace/scope.ts";
 import { hide, isObject, isThenable, type Loose } from "./openai/shape.ts";
 
@@ -22,23 +23,15 @@ export function followSteps(iterator: Loose, scope: Scope | undefined, listener:
     const original = iterator[name];
     if (typeof original !== "function") continue;
     hide(iterator, name, (...args: unknown[]): unknown => {
-      if (name === "return") attempt(() => listener.onLeave());
+      if (name === "return") quietly(() => listener.onLeave(), undefined);
       const step: unknown = runIn(scope, () => original.apply(iterator, args));
       if (name === "next" && isThenable(step)) {
         step.then(
-          (result) => attempt(() => isObject(result) && listener.onStep(result)),
-          (error: unknown) => attempt(() => listener.onError(error)),
+          (result) => quietly(() => isObject(result) && listener.onStep(result), undefined),
+          (error: unknown) => quietly(() => listener.onError(error), undefined),
         );
       }
       return step;
     });
-  }
-}
-
-function attempt(tell: () => unknown): void {
-  try {
-    tell();
-  } catch {
-    // The consumer's iteration goes on.
   }
 }

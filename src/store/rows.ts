@@ -8,6 +8,7 @@ import type { Json, JsonObject } from "../protocol/json.ts";
 import type { ResourcesUpdate } from "../protocol/resources.ts";
 import type { Attempt, AttemptedRollout, Rollout, Worker } from "../protocol/rollout.ts";
 import type { Span } from "../protocol/span.ts";
+import type { EncodedSpan } from "./interface.ts";
 
 /**
  * What the v1.0 contract knows of a rollout and the v0.3 contract does not. A rollout that came over v0.3 has none
@@ -39,18 +40,7 @@ export type RolloutHead = Omit<RolloutRow, "input" | "metadata" | "extra">;
 export type AttemptRow = Attempt;
 
 /** Fields of a span that have a column. */
-export type SpanColumns = Pick<
-  Span,
-  | "rollout_id"
-  | "attempt_id"
-  | "sequence_id"
-  | "trace_id"
-  | "span_id"
-  | "parent_id"
-  | "name"
-  | "start_time"
-  | "end_time"
->;
+export type SpanColumns = Pick<Span, Exclude<keyof EncodedSpan, "content">>;
 
 /** The other fields of a span: JSON, or an OTLP request in protobuf that holds this span alone. */
 export type SpanContent = string | Uint8Array;

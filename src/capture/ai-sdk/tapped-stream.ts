@@ -4,6 +4,7 @@
  *
  * @module
  */
+import { quietly } from "../../internal/quietly.ts";
 
 import { hide } from "../openai/shape.ts";
 
@@ -94,13 +95,4 @@ export function tapped<T>(source: ReadableStream<T>, listener: StreamListener<T>
     },
     { highWaterMark: 0 },
   );
-}
-
-/** Runs code of ours whose failure must not reach the consumer. */
-function quietly<R>(fn: () => R, otherwise: R): R {
-  try {
-    return fn();
-  } catch {
-    return otherwise;
-  }
 }

@@ -11,15 +11,10 @@ import { GenAi } from "../../protocol/semconv.ts";
 import type { OpenSpan } from "../../trace/open-span.ts";
 import { startSpan } from "../../trace/recorder.ts";
 import { currentScope, withScope } from "../../trace/scope.ts";
+import { followResult, type ResultListener } from "../follow-result.ts";
 import { isObject, type Loose, objectAt } from "../openai/shape.ts";
 import { type Method, patch } from "../patch.ts";
 import { toolStart } from "../tool.ts";
-
-/** What is told of one call once it has started. */
-interface ToolCall {
-  answered(result: unknown): void;
-  failed(error: unknown): void;
-}
 
 /** Tools' spans that stand for a call of a server's tool already. */
 const taken = ownGlobal("mcp-tools", () => new WeakSet<OpenSpan>());
@@ -48,42 +43,16 @@ function recorded(original: Method): Method {
     const begun = begin(this, args);
     if (begun === undefined) return run();
     const { span, call } = begun;
-    let result: unknown;
-    try {
-      result = span === undefined ? run() : withScope({ span }, run);
-    } catch (error) {
-      quietly(() => call.failed(error));
-      throw error;
-    }
-    if (!(result instanceof Promise)) {
-      quietly(() => call.answered(result));
-      return result;
-    }
-    // The derived promise is handed on: observing on the side would silence the caller's unhandled rejections.
-    return result.then(
-      (value: unknown) => {
-        quietly(() => call.answered(value));
-        return value;
-      },
-      (error: unknown) => {
-        quietly(() => call.failed(error));
-        throw error;
-      },
-    );
+    // A result that refuses to be read leaves the span to the end of the rollout.
+    return followResult(span === undefined ? run : () => withScope({ span }, run), call);
   };
 }
 
-/** Recording must not fail the call. */
-function quietly(record: () => void): void {
-  try {
-    record();
-  } catch {
-    // A result that refuses to be read; the end of the rollout ends the span.
-  }
-}
-
 /** Opens the record of a call; `span` is its own, when it has one. */
-function begin(client: unknown, args: unknown[]): { span: OpenSpan | undefined; call: ToolCall } | undefined {
+function begin(
+  client: unknown,
+  args: unknown[],
+): { span: OpenSpan | undefined; call: ResultListener } | undefined {
   try {
     const [params] = args;
     if (!isObject(params)) return undefined;
@@ -118,7 +87,7 @@ function isSpanOf(span: OpenSpan, name: string): boolean {
 }
 
 /** `whole` is true for a call with a span of its own; the end of another's is not ours. */
-function follow(span: OpenSpan, args: unknown[], whole: boolean): ToolCall {
+function follow(span: OpenSpan, args: unknown[], whole: boolean): ResultListener {
   return {
     answered(result) {
       const failed = isObject(result) && result["isError"] === true;

@@ -6,6 +6,7 @@
  */
 import { isRecording } from "../../trace/recorder.ts";
 import { currentScope, type Scope, withScope } from "../../trace/scope.ts";
+import { followResult } from "../follow-result.ts";
 import { type ModelRun, openModelRun } from "../model-run.ts";
 import { append, choiceAt } from "../openai/answer.ts";
 import type { OpenAIOptions } from "../openai/settings.ts";
@@ -55,21 +56,10 @@ function wrapWhole(original: Method, options: OpenAIOptions): Method {
   return function (...args) {
     const call = open(this, args[0], options);
     if (call === undefined) return original.apply(this, args);
-    const result = attempt(call, () => original.apply(this, args));
-    if (!(result instanceof Promise)) {
-      call.run.answered(result);
-      return result;
-    }
-    return result.then(
-      (value) => {
-        call.run.answered(value);
-        return value;
-      },
-      (error: unknown) => {
-        call.failed(error);
-        throw error;
-      },
-    );
+    return followResult(() => withScope(call.scope, () => original.apply(this, args)), {
+      answered: (result) => call.run.answered(result),
+      failed: call.failed,
+    });
   };
 }
 
@@ -77,7 +67,13 @@ function wrapStreamed(original: Method, options: OpenAIOptions): Method {
   return function (...args) {
     const call = open(this, args[0], options);
     if (call === undefined) return original.apply(this, args);
-    const stream = attempt(call, () => original.apply(this, args));
+    let stream: unknown;
+    try {
+      stream = withScope(call.scope, () => original.apply(this, args));
+    } catch (error) {
+      call.failed(error);
+      throw error;
+    }
     if (!isObject(stream)) call.run.answered(undefined);
     else if (typeof stream["next"] === "function") listen(stream, call);
     else {
@@ -90,15 +86,6 @@ function wrapStreamed(original: Method, options: OpenAIOptions): Method {
     }
     return stream;
   };
-}
-
-function attempt(call: Call, fn: () => unknown): unknown {
-  try {
-    return withScope(call.scope, fn);
-  } catch (error) {
-    call.failed(error);
-    throw error;
-  }
 }
 
 interface Call {

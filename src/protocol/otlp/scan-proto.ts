@@ -7,20 +7,11 @@
 import type { SpanAttributes } from "../span.ts";
 import { readAttribute, readResource, readTime } from "./decode-proto.ts";
 import { isAt, readName } from "./name.ts";
-import { type Budget, spanId, spend, traceId } from "./otlp-span.ts";
+import { type Budget, type OtlpSpan, spanId, spend, traceId } from "./otlp-span.ts";
 import { type Cursor, createCursor, enter, leave, readEnd, readHex, readTag, skip } from "./wire.ts";
 
 /** What is known of a span that was not decoded. */
-export interface ScannedSpan {
-  /** 32 hex digits; zeros when the sender gave none. */
-  trace_id: string;
-  /** 16 hex digits; zeros when the sender gave none. */
-  span_id: string;
-  parent_id: string | null;
-  name: string;
-  /** Seconds since the epoch. */
-  start_time: number | null;
-  end_time: number | null;
+export interface ScannedSpan extends Omit<OtlpSpan, "status" | "events" | "links"> {
   /** Those of its attributes that were asked for. */
   attributes: SpanAttributes;
   /**
