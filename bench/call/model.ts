@@ -56,40 +56,45 @@ const DECODER = new TextDecoder();
 const BareResponse = Response as unknown as new (body: null, init: ResponseInit) => object;
 
 /**
- * A response whose body was made beforehand. The body of an ordinary one made in the process costs more than the whole
- * call of the client around it, and hides in its noise what is measured here.
+ * A response whose body was made beforehand, in `pieces` that arrive one by one. The body of an ordinary one made in
+ * the process costs more than the whole call of the client around it, and hides in its noise what is measured here.
  */
 class PreparedResponse extends BareResponse {
-  readonly #bytes: Uint8Array<ArrayBuffer>;
+  readonly #pieces: readonly Uint8Array[];
 
-  constructor(bytes: Uint8Array<ArrayBuffer>, headers: Headers) {
+  constructor(pieces: readonly Uint8Array[], headers: Headers) {
     super(null, { headers });
-    this.#bytes = bytes;
+    this.#pieces = pieces;
   }
 
   async text(): Promise<string> {
-    return DECODER.decode(this.#bytes);
+    return DECODER.decode(this.#pieces[0]);
   }
 
   async json(): Promise<unknown> {
-    return JSON.parse(DECODER.decode(this.#bytes));
+    return JSON.parse(await this.text());
   }
 
-  get body(): ReadableStream<Uint8Array<ArrayBuffer>> {
-    const bytes = this.#bytes;
-    return new ReadableStream({
-      start(controller) {
-        controller.enqueue(bytes);
-        controller.close();
+  get body(): ReadableStream<Uint8Array> {
+    const pieces = this.#pieces.values();
+    return new ReadableStream(
+      {
+        pull(controller) {
+          const { value, done } = pieces.next();
+          if (done === true) controller.close();
+          else controller.enqueue(value);
+        },
       },
-    });
+      { highWaterMark: 0 },
+    );
   }
 }
 
-function fetchOf(text: string, contentType: string): typeof fetch {
-  const bytes = new TextEncoder().encode(text);
+function fetchOf(texts: readonly string[], contentType: string): typeof fetch {
+  const encoder = new TextEncoder();
+  const pieces = texts.map((text) => encoder.encode(text));
   const headers = new Headers({ "content-type": contentType });
-  return async () => new PreparedResponse(bytes, headers) as unknown as Response;
+  return async () => new PreparedResponse(pieces, headers) as unknown as Response;
 }
 
 /** Answers every request with one whole chat completion; as asked in a training rollout, `withTokens`. */
@@ -110,17 +115,20 @@ export function answering(withTokens = false): typeof fetch {
     usage: USAGE,
     ...(withTokens ? { prompt_token_ids } : {}),
   };
-  return fetchOf(JSON.stringify(answer), "application/json");
+  return fetchOf([JSON.stringify(answer)], "application/json");
 }
 
-/** Answers every request with a stream of `chunks` pieces of text, then the usage. */
+/**
+ * Answers every request with a stream of `chunks` pieces of text, then the usage. Each event arrives alone, as from a
+ * server that sends a token when it has it; in one piece, the client would copy what is left of it for every event.
+ */
 export function streaming(chunks: number): typeof fetch {
   const event = (choices: unknown[], usage: unknown = null) =>
     `data: ${JSON.stringify({ ...HEAD, object: "chat.completion.chunk", choices, usage })}\n\n`;
   const piece = (delta: unknown, finish: string | null = null) =>
     event([{ index: 0, delta, logprobs: null, finish_reason: finish }]);
-  let text = piece({ role: "assistant", content: "" });
-  for (let i = 0; i < chunks; i++) text += piece({ content: ` ${WORDS[i % WORDS.length]}` });
-  text += `${piece({}, "stop")}${event([], USAGE)}data: [DONE]\n\n`;
-  return fetchOf(text, "text/event-stream");
+  const words = Array.from({ length: chunks }, (_, i) => piece({ content: ` ${WORDS[i % WORDS.length]}` }));
+  const first = piece({ role: "assistant", content: "" });
+  const last = [piece({}, "stop"), event([], USAGE), "data: [DONE]\n\n"];
+  return fetchOf([first, ...words, ...last], "text/event-stream");
 }

@@ -44,14 +44,14 @@ const MEASURES: Record<string, Measure> = {
     fetch: answering(),
     units: 200,
     calls: 200,
-    warmup: 25,
+    warmup: 50,
     block: (client) => inSequence(client, SHORT, 200),
   },
   atOnce: {
     fetch: answering(),
     units: 192,
     calls: 192,
-    warmup: 25,
+    warmup: 50,
     async block(client) {
       const start = clock();
       for (let i = 0; i < 3; i++) {
@@ -64,14 +64,14 @@ const MEASURES: Record<string, Measure> = {
     fetch: answering(),
     units: 20,
     calls: 20,
-    warmup: 25,
+    warmup: 40,
     block: (client) => inSequence(client, LONG, 20),
   },
   chunk: {
     fetch: streaming(CHUNKS),
     units: CHUNKS * 5,
     calls: 5,
-    warmup: 15,
+    warmup: 30,
     async block(client) {
       let time = 0;
       for (let i = 0; i < 5; i++) {
@@ -87,7 +87,7 @@ const MEASURES: Record<string, Measure> = {
     fetch: streaming(20),
     units: 100,
     calls: 100,
-    warmup: 20,
+    warmup: 60,
     async block(client) {
       let time = 0;
       for (let i = 0; i < 100; i++) {

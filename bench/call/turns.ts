@@ -1,6 +1,7 @@
 /**
  * Variants that take turns: all are warmed up in processes of their own, then each runs a short block, over and over.
- * What the machine does in the meantime meets all of them alike.
+ * What the machine does in the meantime meets all of them alike. Then new processes do the same: how the engine has
+ * compiled a program, and where its memory lies, is a matter of luck that stays as long as the process does.
  *
  * @module
  */
@@ -48,6 +49,10 @@ async function open(file: string, args: readonly string[]) {
   };
 }
 
+const GENERATIONS = 3;
+/** Variants that record nothing. */
+const SILENT = ["bare", "context", "outside"];
+
 /**
  * Measures `variants` against the first of them.
  *
@@ -60,26 +65,27 @@ export async function takeTurns(
   rounds: number,
   loader: string | undefined,
 ): Promise<Taken[]> {
-  const programs = [];
-  for (const variant of variants) programs.push(await open(file, [variant, measure, loader ?? ""]));
   const taken: Round[][] = variants.map(() => []);
-  for (let round = 0; round < rounds; round++) {
-    // Forth and back, so that nobody always runs after the same neighbour.
-    const order = [...programs.keys()];
-    if (round % 2 === 1) order.reverse();
-    for (const i of order) taken[i]?.push((await programs[i]?.block()) as Round);
-  }
-  for (const [i, program] of programs.entries()) {
-    const { calls, delivered } = await program.end();
-    const recorded = variants[i] !== "bare" && variants[i] !== "outside";
-    if (recorded && delivered !== undefined && delivered < calls) {
-      throw new Error(`${variants[i]} recorded ${delivered} of ${calls} calls`);
+  for (let generation = 0; generation < GENERATIONS; generation++) {
+    const programs = [];
+    for (const variant of variants) programs.push(await open(file, [variant, measure, loader ?? ""]));
+    for (let round = 0; round < rounds / GENERATIONS; round++) {
+      // Forth and back, so that nobody always runs after the same neighbour.
+      const order = [...programs.keys()];
+      if (round % 2 === 1) order.reverse();
+      for (const i of order) taken[i]?.push((await programs[i]?.block()) as Round);
+    }
+    for (const [i, program] of programs.entries()) {
+      const { calls, delivered } = await program.end();
+      if (!SILENT.includes(variants[i] as string) && delivered !== undefined && delivered < calls) {
+        throw new Error(`${variants[i]} recorded ${delivered} of ${calls} calls`);
+      }
     }
   }
   const first = taken[0] as Round[];
   return taken.map((own) => ({
     wall: median(own.map((round) => round.wall)),
     added: median(own.map((round, i) => round.wall - (first[i] as Round).wall)),
-    cpu: own.reduce((sum, round) => sum + round.cpu, 0) / rounds,
+    cpu: own.reduce((sum, round) => sum + round.cpu, 0) / own.length,
   }));
 }

@@ -3,6 +3,7 @@
  *
  * @module
  */
+import { AsyncLocalStorage } from "node:async_hooks";
 import OpenAI from "openai";
 import * as agl from "../../src/index.ts";
 import type { Load } from "./wrappers.ts";
@@ -29,6 +30,12 @@ const bare: Make = async () => ({
   drain: async () => {},
   delivered: () => undefined,
 });
+
+/** Bare, in a context that follows the calls: what no recording that knows its rollout can be without. */
+const context: Make = async (load) => {
+  const storage = new AsyncLocalStorage<object>();
+  return { ...(await bare(load)), inside: (fn) => storage.run({}, async () => await fn()) };
+};
 
 /** A store that takes everything: it answers at once and keeps nothing. */
 export async function nullStore(input: unknown): Promise<Response> {
@@ -158,7 +165,10 @@ const openinference: Make = (load) => withOtel(load, "@arizeai/openinference-ins
 const traceloop: Make = (load) => withOtel(load, "@traceloop/instrumentation-openai");
 
 /** All variants by name. */
-export const VARIANTS = { bare, ours, outside, openinference, traceloop } satisfies Record<string, Make>;
+export const VARIANTS = { bare, context, ours, outside, openinference, traceloop } satisfies Record<
+  string,
+  Make
+>;
 
 /** Name of a variant. */
 export type VariantName = keyof typeof VARIANTS;

@@ -3,8 +3,9 @@
  *
  * @module
  */
+
+import { hidden, hide } from "../internal/hide.ts";
 import { WRAPPED } from "./openai/create.ts";
-import { hidden, hide } from "./openai/shape.ts";
 
 /** Any method. */
 export type Method = (this: unknown, ...args: unknown[]) => unknown;

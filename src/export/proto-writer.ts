@@ -7,9 +7,8 @@
 
 /** Shorter strings are written by hand: the call of the encoder costs more. */
 const SHORT = 40;
-const FIRST_BYTES = 64 * 1024;
-/** A larger buffer is not kept for the next message. */
-const KEPT_BYTES = 2 * 1024 * 1024;
+/** Messages share buffers of this size: memory for one at a time is dear where a process has freed much of it. */
+const BUFFER_BYTES = 256 * 1024;
 const NIBBLES = new Uint8Array(128);
 for (let i = 0; i < 16; i++) {
   NIBBLES[i.toString(16).charCodeAt(0)] = i;
@@ -19,26 +18,27 @@ for (let i = 0; i < 16; i++) {
 /** A protobuf message that grows at its front: fields are written last to first, the payload of each before its head. */
 export class ProtoWriter {
   readonly #encoder = new TextEncoder();
-  #bytes = new Uint8Array(FIRST_BYTES);
+  #bytes = new Uint8Array(0);
   #view = new DataView(this.#bytes.buffer);
-  /** Everything from here on is written. */
-  #at = FIRST_BYTES;
+  /** Everything from here up to `end` is written. */
+  #at = 0;
+  /** From here on are the messages before this one, which belong to those who took them. */
+  #end = 0;
 
   /** Bytes written so far. */
   get length(): number {
-    return this.#bytes.length - this.#at;
+    return this.#end - this.#at;
   }
 
   /** Forgets what was written. */
   reset(): void {
-    this.#at = this.#bytes.length;
+    this.#at = this.#end;
   }
 
-  /** The message; the writer is empty afterwards. */
+  /** The message, a part of a larger buffer that nobody writes to again; the writer is empty afterwards. */
   take(): Uint8Array {
-    const message = this.#bytes.slice(this.#at);
-    if (this.#bytes.length > KEPT_BYTES) this.#allocate(FIRST_BYTES);
-    this.reset();
+    const message = this.#bytes.subarray(this.#at, this.#end);
+    this.#end = this.#at;
     return message;
   }
 
@@ -161,15 +161,12 @@ export class ProtoWriter {
 
   #reserve(count: number): void {
     if (this.#at >= count) return;
-    const written = this.#bytes.subarray(this.#at);
-    const size = Math.max(this.#bytes.length * 2, written.length + count);
-    this.#allocate(size);
-    this.#at = size - written.length;
-    this.#bytes.set(written, this.#at);
-  }
-
-  #allocate(size: number): void {
+    const written = this.#bytes.subarray(this.#at, this.#end);
+    const size = Math.max(BUFFER_BYTES, 2 * (written.length + count));
     this.#bytes = new Uint8Array(size);
     this.#view = new DataView(this.#bytes.buffer);
+    this.#end = size;
+    this.#at = size - written.length;
+    this.#bytes.set(written, this.#at);
   }
 }

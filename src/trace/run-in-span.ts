@@ -4,6 +4,7 @@
  *
  * @module
  */
+import { overrideThen } from "../internal/override-then.ts";
 import { now } from "./clock.ts";
 import type { OpenSpan } from "./open-span.ts";
 import { currentScope, runIn, type Scope, withScope } from "./scope.ts";
@@ -64,46 +65,34 @@ function follow<R>(span: OpenSpan, result: R, onResult: (result: unknown) => voi
   return result;
 }
 
-interface Thenable {
-  then(
-    onFulfilled?: ((value: unknown) => unknown) | null,
-    onRejected?: ((error: unknown) => unknown) | null,
-  ): unknown;
-}
-
-function isThenable(value: unknown): value is Thenable {
+function isThenable(value: unknown): value is PromiseLike<unknown> {
   if ((typeof value !== "object" && typeof value !== "function") || value === null) return false;
   return typeof (value as { then?: unknown }).then === "function";
 }
 
 /** A promise of a class of its own may be lazy and have methods: it is watched in place, when the caller uses it. */
-function followThenable<T extends Thenable>(
+function followThenable<T extends PromiseLike<unknown>>(
   span: OpenSpan,
   value: T,
   onResult: (result: unknown) => void,
 ): T {
-  const original = value.then;
-  try {
-    // biome-ignore lint/suspicious/noThenProperty: the value is a thenable already; its own method is watched.
-    Object.defineProperty(value, "then", {
-      configurable: true,
-      writable: true,
-      value(this: unknown, onFulfilled?: unknown, onRejected?: unknown) {
+  const replaced = overrideThen(
+    value,
+    (original) =>
+      function (this: unknown, onDone, onFailed) {
         const ok = (result: unknown) => {
           succeed(span, result, onResult);
-          return typeof onFulfilled === "function" ? onFulfilled(result) : result;
+          return typeof onDone === "function" ? onDone(result) : result;
         };
         const failed = (error: unknown) => {
           fail(span, error);
-          if (typeof onRejected === "function") return onRejected(error);
+          if (typeof onFailed === "function") return onFailed(error);
           throw error;
         };
-        return original.call(this as Thenable, ok, failed);
+        return original.call(this, ok, failed);
       },
-    });
-  } catch {
-    succeed(span, undefined, () => {});
-  }
+  );
+  if (!replaced) succeed(span, undefined, () => {});
   return value;
 }
 

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, expect, test, vi } from "vitest";
 import { EXPORT_NAMES } from "../../src/capture/ai-sdk/module.ts";
 import { LIBRARIES } from "../../src/register/libraries.ts";
-import { openStage, type Stage } from "./stage.ts";
+import { brokenProtectors, openStage, type Stage } from "./stage.ts";
 
 // Each test runs whole processes, as fast as the machine is.
 vi.setConfig({ testTimeout: 300_000, hookTimeout: 300_000 });
@@ -35,6 +35,7 @@ async function compare(files: readonly string[], tree: readonly string[], env: R
     expect({ ...ran, spans: [], tree: "" }).toEqual(bare);
     expect(ran.tree).toBe(["agentlightning.rollout", ...tree].join("\n"));
   }
+  expect(await brokenProtectors(stage, String(files[0]), env)).toEqual([]);
 }
 
 test.each([

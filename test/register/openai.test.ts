@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, expect, test, vi } from "vitest";
-import { openStage, type Stage } from "./stage.ts";
+import { brokenProtectors, openStage, type Stage } from "./stage.ts";
 
 // Each test runs whole processes, as fast as the machine is.
 vi.setConfig({ testTimeout: 300_000, hookTimeout: 300_000 });
@@ -65,6 +65,7 @@ test.each([
         PACKAGES.flatMap(() => ["ok", "ok", "ok", "aborted"]),
       );
     }
+    expect(await brokenProtectors(stage, file)).toEqual([]);
   },
 );
 

@@ -48,6 +48,29 @@ export interface Stage {
   close(): Promise<void>;
 }
 
+/** What AsyncLocalStorage (before Node 24) and every `fetch` break; neither slows down what does not use it. */
+const INEVITABLE = ["PromiseHook", "ArrayBufferDetaching"];
+
+/**
+ * The assumptions by which V8 is fast, such as that no promise has a `then` of its own, that hold in a run of the file
+ * by itself and no longer with the register: its "protectors", each of which is for the whole process.
+ */
+export async function brokenProtectors(
+  stage: Stage,
+  file: string,
+  env: Readonly<Record<string, string>> = {},
+): Promise<string[]> {
+  const broken = async (by: "nothing" | "argument") => {
+    const { code, stdout } = await stage.run(file, { by, env, node: ["--trace-protector-invalidation"] });
+    if (code !== 0) throw new Error(`${file} ended with ${code}: ${stdout}`);
+    return [...stdout.matchAll(/Invalidating protector cell (\w+)/g)].map((match) => String(match[1]));
+  };
+  const bare = await broken("nothing");
+  // A run that breaks none would mean that the flag prints nothing any more.
+  if (bare.length === 0) throw new Error("Node told of no protector");
+  return (await broken("argument")).filter((name) => !bare.includes(name) && !INEVITABLE.includes(name));
+}
+
 /** Opens a stage; `name` names the folder of the build, one for each test file. */
 export async function openStage(name: string, model: ModelServerOptions = {}): Promise<Stage> {
   const register = await buildRegister(name);

@@ -3,13 +3,15 @@
  *
  * @module
  */
+
+import { hide } from "../../internal/hide.ts";
 import { ownGlobal } from "../../internal/own-global.ts";
 import { GenAi } from "../../protocol/semconv.ts";
 import type { OpenSpan } from "../../trace/open-span.ts";
 import { startSpan } from "../../trace/recorder.ts";
 import { runInSpan } from "../../trace/run-in-span.ts";
 import { currentScope, withScope } from "../../trace/scope.ts";
-import { hide, isObject, type Loose } from "../openai/shape.ts";
+import { isObject, type Loose } from "../openai/shape.ts";
 import { instrumentOptions, type ModuleContext } from "./call-options.ts";
 import { discretionOf, telemetryOf, withDiscretion } from "./discretion.ts";
 import { watchSteps } from "./stream-operation.ts";

@@ -3,8 +3,10 @@
  *
  * @module
  */
+
+import { hidden, hide } from "../../internal/hide.ts";
 import { WRAPPED } from "../openai/create.ts";
-import { hidden, hide, isObject, type Loose } from "../openai/shape.ts";
+import { isObject, type Loose } from "../openai/shape.ts";
 import { noteCall } from "./announced-calls.ts";
 import { MODEL_METHODS, type ModelKind } from "./kinds.ts";
 import { callModel } from "./model-call.ts";

@@ -4,9 +4,9 @@
  *
  * @module
  */
-import { quietly } from "../../internal/quietly.ts";
 
-import { hide } from "../openai/shape.ts";
+import { hide } from "../../internal/hide.ts";
+import { quietly } from "../../internal/quietly.ts";
 
 /** What is told of a stream; each method is called in order, and at most one of the last three. */
 export interface StreamListener<T> {

@@ -3,11 +3,13 @@
  *
  * @module
  */
+
+import { hide } from "../../internal/hide.ts";
 import { currentScope, type InnerCalls } from "../../trace/scope.ts";
 import { chosen, instrumentOpenAI, isOpenAIClient } from "../openai/client.ts";
 import { WRAPPED } from "../openai/create.ts";
 import type { OpenAIOptions } from "../openai/settings.ts";
-import { hide, isObject, type Loose, objectAt } from "../openai/shape.ts";
+import { isObject, type Loose, objectAt } from "../openai/shape.ts";
 
 /** Where the calls inside a model's call are counted. */
 export interface CallPlace extends InnerCalls {

@@ -4,13 +4,15 @@
  *
  * @module
  */
+
+import { hide } from "../../internal/hide.ts";
 import { isRecording } from "../../trace/recorder.ts";
 import { currentScope, type Scope, withScope } from "../../trace/scope.ts";
 import { followResult } from "../follow-result.ts";
 import { type ModelRun, openModelRun } from "../model-run.ts";
 import { append, choiceAt } from "../openai/answer.ts";
 import type { OpenAIOptions } from "../openai/settings.ts";
-import { hide, isObject, type Loose, objectAt } from "../openai/shape.ts";
+import { isObject, type Loose, objectAt } from "../openai/shape.ts";
 import { ownerOf, patch } from "../patch.ts";
 import { followSteps } from "../steps.ts";
 import { type CallPlace, openPlace } from "./client.ts";

@@ -4,9 +4,11 @@
  *
  * @module
  */
+
+import { hide } from "../../internal/hide.ts";
 import { isRecording, startSpan } from "../../trace/recorder.ts";
 import { ownScope, setScopeFinder } from "../../trace/scope.ts";
-import { hide, isObject, type Loose } from "../openai/shape.ts";
+import { isObject, type Loose } from "../openai/shape.ts";
 import { ownerOf, patch } from "../patch.ts";
 import { KINDS, type Kind } from "./kinds.ts";
 import { dataOf, type Node, nodeOf, openNode, type Provider, scopeAt } from "./nodes.ts";

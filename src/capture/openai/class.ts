@@ -4,11 +4,13 @@
  *
  * @module
  */
+
+import { hide } from "../../internal/hide.ts";
 import { chosen } from "./client.ts";
 import { type ClientContext, WRAPPED, wrapCreate } from "./create.ts";
 import { OPERATIONS, type Operation } from "./operations.ts";
 import { hookPrepareRequest } from "./request-body.ts";
-import { hide, isObject, type Loose } from "./shape.ts";
+import { isObject, type Loose } from "./shape.ts";
 
 type Method = (this: unknown, ...args: unknown[]) => unknown;
 

@@ -3,12 +3,14 @@
  *
  * @module
  */
+
+import { hidden, hide } from "../../internal/hide.ts";
 import { ownGlobal } from "../../internal/own-global.ts";
 import { type ClientContext, WRAPPED, wrapCreate } from "./create.ts";
 import { OPERATIONS, type Operation } from "./operations.ts";
 import { hookPrepareRequest } from "./request-body.ts";
 import type { OpenAIOptions } from "./settings.ts";
-import { hidden, hide, isObject, type Loose, objectAt } from "./shape.ts";
+import { isObject, type Loose, objectAt } from "./shape.ts";
 
 type Method = (this: unknown, ...args: unknown[]) => unknown;
 

@@ -4,9 +4,12 @@
  *
  * @module
  */
+
+import { hide } from "../../internal/hide.ts";
+import { overrideThen } from "../../internal/override-then.ts";
 import { tapEvents } from "../ai-sdk/response-events.ts";
 import type { ModelCall } from "./call.ts";
-import { hide, isObject, isThenable, type Loose, objectAt } from "./shape.ts";
+import { isObject, isThenable, type Loose, objectAt } from "./shape.ts";
 import { isStream, tapStream } from "./stream-tap.ts";
 
 type Method = (...args: unknown[]) => unknown;
@@ -104,24 +107,27 @@ function watchUnwrap(promise: SdkPromise, call: ModelCall): void {
  * Listens to the response without being the first to ask for it: a handler of ours on an otherwise untouched promise
  * would silence the rejection that nobody handles.
  */
-function watchResponse(response: Loose & PromiseLike<unknown>, call: ModelCall): void {
-  const then = response.then as Method;
-  hide(response, "then", function (this: unknown, onDone?: unknown, onFailed?: unknown): unknown {
-    const done =
-      typeof onDone === "function"
-        ? (value: unknown) => {
-            const out: unknown = onDone(value);
-            if (!call.reading) call.responded();
-            return out;
-          }
-        : onDone;
-    const failed = (error: unknown) => {
-      call.failed(error);
-      if (typeof onFailed === "function") return onFailed(error);
-      throw error;
-    };
-    return then.call(this, done, failed);
-  });
+function watchResponse(response: PromiseLike<unknown>, call: ModelCall): void {
+  overrideThen(
+    response,
+    (then) =>
+      function (this: unknown, onDone, onFailed) {
+        const done =
+          typeof onDone === "function"
+            ? (value: unknown) => {
+                const out: unknown = onDone(value);
+                if (!call.reading) call.responded();
+                return out;
+              }
+            : onDone;
+        const failed = (error: unknown) => {
+          call.failed(error);
+          if (typeof onFailed === "function") return onFailed(error);
+          throw error;
+        };
+        return then.call(this, done, failed);
+      },
+  );
 }
 
 /** Anthropic's threads take the response from here, and read a stream of it past this promise. */
@@ -170,21 +176,24 @@ function watchNative(promise: Loose & PromiseLike<unknown>, call: ModelCall): un
 
 /** Any other lazy promise: seen through its `then`, which `await` calls too, and through `_thenUnwrap`. */
 function watchThenable(promise: Loose & PromiseLike<unknown>, call: ModelCall): void {
-  const then = promise.then as Method;
-  hide(promise, "then", function (this: unknown, onDone?: unknown, onFailed?: unknown): unknown {
-    return then.call(
-      this,
-      (value: unknown) => {
-        deliver(value, call);
-        return typeof onDone === "function" ? onDone(value) : value;
+  overrideThen(
+    promise,
+    (then) =>
+      function (this: unknown, onDone, onFailed) {
+        return then.call(
+          this,
+          (value: unknown) => {
+            deliver(value, call);
+            return typeof onDone === "function" ? onDone(value) : value;
+          },
+          (error: unknown) => {
+            call.failed(error);
+            if (typeof onFailed === "function") return onFailed(error);
+            throw error;
+          },
+        );
       },
-      (error: unknown) => {
-        call.failed(error);
-        if (typeof onFailed === "function") return onFailed(error);
-        throw error;
-      },
-    );
-  });
+  );
   const unwrap = promise["_thenUnwrap"];
   if (typeof unwrap !== "function") return;
   hide(promise, "_thenUnwrap", function (this: unknown, transform: Method): unknown {

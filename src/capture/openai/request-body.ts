@@ -4,8 +4,10 @@
  *
  * @module
  */
+
+import { hidden, hide } from "../../internal/hide.ts";
 import { ownGlobal } from "../../internal/own-global.ts";
-import { hidden, hide, isObject, type Loose } from "./shape.ts";
+import { isObject, type Loose } from "./shape.ts";
 
 /** Where the JSON of a body is put. */
 export interface BodyReceiver {

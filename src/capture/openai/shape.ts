@@ -27,28 +27,6 @@ export function objectAt(root: unknown, path: readonly string[]): Loose | undefi
   return isObject(value) ? value : undefined;
 }
 
-/** Gives `target` an own method that enumeration does not show; false when the object refuses it. */
-export function hide(target: object, name: PropertyKey, value: unknown): boolean {
-  return Reflect.defineProperty(target, name, {
-    value,
-    configurable: true,
-    enumerable: false,
-    writable: true,
-  });
-}
-
-/**
- * The value of `name` that {@link hide} would put another one before. A proxy may give something else when it is read,
- * which calls the object behind it: there the new method would call itself.
- */
-export function hidden(target: object, name: PropertyKey): unknown {
-  for (let owner: object | null = target; owner !== null; owner = Object.getPrototypeOf(owner)) {
-    const property = Object.getOwnPropertyDescriptor(owner, name);
-    if (property !== undefined) return "value" in property ? property.value : (target as Loose)[name];
-  }
-  return (target as Loose)[name];
-}
-
 /** A deep copy of JSON values: what is recorded later must not follow the user's changes. */
 export function copyJson(value: unknown): unknown {
   if (!isObject(value)) return value;

@@ -5,8 +5,10 @@
  *
  * @module
  */
+
+import { hide } from "../../internal/hide.ts";
 import type { ModelCall } from "./call.ts";
-import { hide, isObject, isThenable, type Loose, objectAt } from "./shape.ts";
+import { isObject, isThenable, type Loose, objectAt } from "./shape.ts";
 
 type Step = (this: unknown, value?: unknown) => unknown;
 
