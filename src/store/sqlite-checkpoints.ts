@@ -8,6 +8,10 @@ import { Worker } from "node:worker_threads";
 
 /** Milliseconds from a write to the checkpoint that follows: pages that change often are then written once. */
 const DELAY_MS = 500;
+/** The same while much is written: what this thread has left when the log is too long is the writer's to do. */
+const BUSY_DELAY_MS = 50;
+/** Pages in the log from which on much is being written. */
+const BUSY_PAGES = 2_000;
 
 // PASSIVE waits for nobody and nobody waits for it. What fails is left to the next checkpoint, or to the writer's own.
 const PROGRAM = `
@@ -15,13 +19,14 @@ const { parentPort, workerData } = require("node:worker_threads");
 const library = require(workerData.module);
 const db = new (library.DatabaseSync ?? library)(workerData.path);
 parentPort.on("message", (order) => {
+  let pages = 0;
   try {
-    if (order === "checkpoint") db.prepare("PRAGMA wal_checkpoint(PASSIVE)").get();
+    if (order === "checkpoint") pages = db.prepare("PRAGMA wal_checkpoint(PASSIVE)").get().log;
   } catch {}
   if (order === "close") {
     db.close();
     parentPort.close();
-  } else parentPort.postMessage(null);
+  } else parentPort.postMessage(pages);
 });
 `;
 
@@ -44,6 +49,7 @@ export function createCheckpoints(path: string, module: string, onGone: () => vo
   let timer: NodeJS.Timeout | undefined;
   let closed = false;
   let busy = false;
+  let delay = DELAY_MS;
 
   const gone = () => {
     worker = undefined;
@@ -54,8 +60,9 @@ export function createCheckpoints(path: string, module: string, onGone: () => vo
   };
   const begin = (): Worker => {
     const made = new Worker(PROGRAM, { eval: true, workerData: { path, module }, execArgv: [] });
-    made.on("message", () => {
+    made.on("message", (pages: number) => {
       busy = false;
+      delay = pages > BUSY_PAGES ? BUSY_DELAY_MS : DELAY_MS;
     });
     made.on("error", gone);
     made.on("exit", gone);
@@ -76,7 +83,7 @@ export function createCheckpoints(path: string, module: string, onGone: () => vo
   return {
     written() {
       if (closed || busy || timer !== undefined) return;
-      timer = setTimeout(run, DELAY_MS);
+      timer = setTimeout(run, delay);
       timer.unref();
     },
     async close() {
