@@ -107,6 +107,7 @@ export type AddSpanResult =
 /**
  * A span in the bytes in which it came: only what it is placed and found by is known. `content` makes an OTLP
  * `ExportTraceServiceRequest` in protobuf that holds this span alone, as `scanTracesProto` gives it; it is not checked.
+ * It is called at most once, and its bytes are copied before the next span's are made: they may share memory.
  */
 export type EncodedSpan = Pick<
   SpanInput,

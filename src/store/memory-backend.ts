@@ -157,7 +157,9 @@ export function createMemoryBackend(options: { maxSpanBytes?: number } = {}): St
           { retryable: false },
         );
       }
-      byKey.set(key, row);
+      // Bytes are their sender's, who will use their memory for the next ones.
+      const content = typeof row.content === "string" ? row.content : Uint8Array.from(row.content);
+      byKey.set(key, { ...row, content });
       inserted.push({ ofRollout: byKey, key, bytes });
       counts.spans++;
       counts.spanBytes += bytes;

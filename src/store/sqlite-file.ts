@@ -6,6 +6,7 @@
 import { existsSync, statSync } from "node:fs";
 import { dirname } from "node:path";
 import { AglError } from "../errors.ts";
+import { quietly } from "../internal/quietly.ts";
 import { type Checkpoints, createCheckpoints } from "./sqlite-checkpoints.ts";
 import {
   openDatabase,
@@ -77,7 +78,10 @@ export function openSqliteFile(options: SqliteFileOptions): SqliteFile {
   const open = db;
   const checkpoints = inMemory
     ? undefined
-    : createCheckpoints(path, module, () => checkpointAt(open, OWN_CHECKPOINT_PAGES));
+    : createCheckpoints(path, module, {
+        finish: () => quietly(() => open.exec("PRAGMA wal_checkpoint(PASSIVE)"), undefined),
+        alone: () => checkpointAt(open, OWN_CHECKPOINT_PAGES),
+      });
   return keep(db, path, checkpoints);
 }
 

@@ -16,7 +16,8 @@ export interface ScannedSpan extends Omit<OtlpSpan, "status" | "events" | "links
   attributes: SpanAttributes;
   /**
    * Makes a request of its own that holds this span with its resource, as they came; for `decodeTracesProto`. Not made
-   * before it is asked for: a large resource of many spans would fill the memory.
+   * before it is asked for: a large resource of many spans would fill the memory. The bytes are good until any
+   * span's content is made the next time.
    */
   content: () => Uint8Array;
 }
@@ -63,21 +64,14 @@ function byTag(inner: Readonly<Record<number, Shape>>): (Shape | undefined)[] {
  */
 export function scanTracesProto(bytes: Uint8Array, budget: Budget, wanted: Wanted, visit: ScanVisitor): void {
   const cursor = createCursor(bytes);
-  const room: Room = { bytes: new Uint8Array(), at: 0 };
   while (cursor.at < cursor.end) {
     const tag = readTag(cursor);
-    if (tag === 0x0a) scanResourceSpans(cursor, budget, wanted, room, visit);
+    if (tag === 0x0a) scanResourceSpans(cursor, budget, wanted, visit);
     else skip(cursor, tag);
   }
 }
 
-function scanResourceSpans(
-  cursor: Cursor,
-  budget: Budget,
-  wanted: Wanted,
-  room: Room,
-  visit: ScanVisitor,
-): void {
+function scanResourceSpans(cursor: Cursor, budget: Budget, wanted: Wanted, visit: ScanVisitor): void {
   const outer = enter(cursor);
   const start = cursor.at;
   const attributes: SpanAttributes = {};
@@ -101,7 +95,7 @@ function scanResourceSpans(
     const outerScope = enter(cursor);
     while (cursor.at < cursor.end) {
       const field = readTag(cursor);
-      if (field === 0x12) visit(scanSpan(cursor, budget, wanted, resource, room), attributes);
+      if (field === 0x12) visit(scanSpan(cursor, budget, wanted, resource), attributes);
       else skip(cursor, field);
     }
     leave(cursor, outerScope);
@@ -109,13 +103,7 @@ function scanResourceSpans(
   leave(cursor, outer);
 }
 
-function scanSpan(
-  cursor: Cursor,
-  budget: Budget,
-  wanted: Wanted,
-  resource: Uint8Array,
-  room: Room,
-): ScannedSpan {
+function scanSpan(cursor: Cursor, budget: Budget, wanted: Wanted, resource: Uint8Array): ScannedSpan {
   spend(budget);
   const outer = enter(cursor);
   const start = cursor.at;
@@ -174,7 +162,7 @@ function scanSpan(
     start_time,
     end_time,
     attributes,
-    content: () => alone(bytes, start, end, resource, room),
+    content: () => alone(bytes, start, end, resource),
   };
 }
 
@@ -236,35 +224,26 @@ function skipSmallInts(cursor: Cursor): void {
   }
 }
 
-/** Memory for the spans of one request: to allocate it for each span costs more than to scan the span. */
-interface Room {
-  bytes: Uint8Array;
-  at: number;
-}
+const SCRATCH_BYTES = 256 * 1024;
+let scratch: Buffer | undefined;
 
-/** Spans of a larger request do not share memory, so that what is kept of it for long keeps little else. */
-const MAX_ROOM = 1024 * 1024;
-
-/** A request that holds the fields of a resource, and the one span that goes from `start` to `end` of another. */
-function alone(whence: Buffer, start: number, end: number, resource: Uint8Array, room: Room): Uint8Array {
+/**
+ * A request that holds the fields of a resource, and the one span that goes from `start` to `end` of another. In the
+ * same memory each time, unless it is large: to allocate it costs more than to scan the span.
+ */
+function alone(whence: Buffer, start: number, end: number, resource: Uint8Array): Uint8Array {
   const length = end - start;
   const scope = 1 + varintSize(length) + length;
   const whole = resource.length + 1 + varintSize(scope) + scope;
   const size = 1 + varintSize(whole) + whole;
-  if (room.bytes.length - room.at < size) {
-    // What is left of the request is about as long as what its spans will need.
-    const rest = whence.length - start;
-    room.bytes = Buffer.allocUnsafeSlow(Math.max(size, Math.min(rest, MAX_ROOM)));
-    room.at = 0;
-  }
-  const { bytes, at: from } = room;
-  let at = writeHead(bytes, from, 0x0a, whole);
+  scratch ??= Buffer.allocUnsafeSlow(SCRATCH_BYTES);
+  const bytes = size <= SCRATCH_BYTES ? scratch : Buffer.allocUnsafeSlow(size);
+  let at = writeHead(bytes, 0, 0x0a, whole);
   bytes.set(resource, at);
   at = writeHead(bytes, at + resource.length, 0x12, scope);
   at = writeHead(bytes, at, 0x12, length);
   whence.copy(bytes, at, start, end);
-  room.at = at + length;
-  return bytes.subarray(from, room.at);
+  return bytes.subarray(0, size);
 }
 
 function writeHead(bytes: Uint8Array, start: number, tag: number, length: number): number {
