@@ -92,13 +92,20 @@ export function createOverflow(options: OverflowOptions): Overflow {
     return records !== undefined && spool.write(records);
   };
 
+  /** Moves to disk what can be moved, until the memory holds no more than `bytes`. */
+  const spillTo = (bytes: number): void => {
+    for (const lane of queue.lanes.values()) {
+      while (queue.bytes > bytes && queue.spill(lane, slice, write) > 0);
+      if (queue.bytes <= bytes) break;
+    }
+  };
+
   return {
     add(item) {
-      const goal = queue.bytes - Math.max(item.bytes, slice);
-      for (const lane of queue.lanes.values()) {
-        while (queue.bytes > goal && queue.spill(lane, slice, write) > 0);
-        if (queue.bytes <= goal) break;
-      }
+      spillTo(queue.bytes - Math.max(item.bytes, slice));
+      if (queue.add(item) !== undefined) return true;
+      // What was read back may fill more than the memory: then nothing may stay there that can be elsewhere.
+      spillTo(0);
       if (queue.add(item) !== undefined) return true;
       // All that is left in memory is under way, or could not be written; the item must not overtake any of its own.
       const lane = queue.lanes.get(laneKey(item.rolloutId, item.attemptId));

@@ -60,8 +60,8 @@ export interface StoreSinkOptions {
   /** Upper bound of the wait that a server's `Retry-After` asks for; 120 000 by default. */
   maxRetryAfterMs?: number;
   /**
-   * How long a request that the server fails at (500) is repeated as it is; 10 000 by default. After that it is split
-   * until the span at fault is alone, and that span is given up once others have arrived.
+   * How long a request that the server fails at (500) is repeated as it is, and five times at least; 10 000 by default.
+   * After that it is split until the span at fault is alone, and that span is given up once others have arrived.
    */
   retryBudgetMs?: number;
   /** Compression of requests of 1 KiB and more; by default `none` to this machine itself, else `gzip`. */

@@ -31,6 +31,8 @@ import {
 const DEFAULT_TIMEOUT_MS = 30_000;
 /** How often the spool is searched for what dead processes left, and its directory marked as in use. */
 const ADOPT_EVERY_MS = 30_000;
+/** Failures of a request, at least, before it is split, or its one span given up. */
+const LEAST_FAILURES = 5;
 
 class LightningStoreSink implements EndableSink {
   readonly #settings: StoreSinkSettings;
@@ -269,7 +271,8 @@ class LightningStoreSink implements EndableSink {
     lane.failures += 1;
     lane.notBefore =
       now + retryDelay(lane.failures, result.retryAfterMs, this.#settings.random, this.#settings);
-    const patient = now - lane.failingSince < this.#settings.retryBudgetMs;
+    // Time alone says little: the process may have slept between two attempts.
+    const patient = now - lane.failingSince < this.#settings.retryBudgetMs || lane.failures < LEAST_FAILURES;
     if (patient || (batch.items.length === 1 && this.#acceptedAt < lane.suspectSince))
       this.#queue.putBack(batch);
     else if (batch.items.length === 1) this.#finish(batch, 1, result.message);

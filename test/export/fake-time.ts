@@ -30,11 +30,13 @@ export function createFakeTime(start = Date.UTC(2026, 0, 1)): FakeTime {
   let order = 0;
   let pending: Pending[] = [];
   const underWay = new Set<Promise<unknown>>();
+  const immediates = new Set<NodeJS.Immediate>();
 
-  /** Lets the real world's pending I/O and what follows from it happen. */
+  /** Lets the real world's pending I/O, the timers of 0 ms and what follows from them happen. */
   async function settle(): Promise<void> {
     for (let quiet = 0; quiet < 4; quiet++) {
       await new Promise((resolve) => setImmediate(resolve));
+      if (immediates.size > 0) quiet = 0;
       if (underWay.size > 0 && !self.hanging) {
         await Promise.allSettled(underWay);
         quiet = 0;
@@ -57,8 +59,15 @@ export function createFakeTime(start = Date.UTC(2026, 0, 1)): FakeTime {
     now: () => time,
     setTimer(fn, ms) {
       if (ms <= 0) {
-        const handle = setImmediate(fn);
-        return () => clearImmediate(handle);
+        const handle = setImmediate(() => {
+          immediates.delete(handle);
+          fn();
+        });
+        immediates.add(handle);
+        return () => {
+          immediates.delete(handle);
+          clearImmediate(handle);
+        };
       }
       const entry = { at: time + ms, order: order++, fn };
       pending.push(entry);
