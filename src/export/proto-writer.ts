@@ -32,6 +32,8 @@ export class ProtoWriter {
 
   /** Forgets what was written. */
   reset(): void {
+    // Whoever was given a message may have transferred its memory to another thread.
+    if (this.#bytes.length < this.#end) this.#allocate(0);
     this.#at = this.#end;
   }
 
@@ -162,11 +164,14 @@ export class ProtoWriter {
   #reserve(count: number): void {
     if (this.#at >= count) return;
     const written = this.#bytes.subarray(this.#at, this.#end);
-    const size = Math.max(BUFFER_BYTES, 2 * (written.length + count));
+    this.#allocate(Math.max(BUFFER_BYTES, 2 * (written.length + count)));
+    this.#at = this.#end - written.length;
+    this.#bytes.set(written, this.#at);
+  }
+
+  #allocate(size: number): void {
     this.#bytes = new Uint8Array(size);
     this.#view = new DataView(this.#bytes.buffer);
     this.#end = size;
-    this.#at = size - written.length;
-    this.#bytes.set(written, this.#at);
   }
 }

@@ -63,3 +63,26 @@ it("joins requests into one that holds the spans of all, in order", () => {
   expect(decodeRequest(joinRequests(parts)).map(({ name }) => name)).toEqual(["a", "b", "c"]);
   expect(joinRequests(parts.slice(0, 1))).toBe(parts[0]);
 });
+
+it("never writes to a request that it has given away", () => {
+  const before = Array.from({ length: 300 }, (_, i) =>
+    encodeSpans([finished(`s${i}`, "ro-1", { i, text: "x".repeat(2_000) })]),
+  );
+  const copies = before.map((request) => Buffer.from(request));
+  // Some as large as several buffers, among small ones.
+  for (const size of [600_000, 10, 300_000]) {
+    const [large] = decodeRequest(encodeSpans([finished("large", "ro-1", { text: "y".repeat(size) })]));
+    expect(String(large?.attributes["text"])).toHaveLength(size);
+  }
+  expect(before.every((request, i) => Buffer.compare(request, copies[i] as Buffer) === 0)).toBe(true);
+});
+
+it("goes on when the memory of a request was transferred", () => {
+  const request = encodeSpans([finished("a")]);
+  structuredClone(request, { transfer: [request.buffer as ArrayBuffer] });
+  expect(request).toHaveLength(0);
+  expect(decodeRequest(encodeSpans([finished("b"), finished("c")])).map(({ name }) => name)).toEqual([
+    "b",
+    "c",
+  ]);
+});
