@@ -10,7 +10,7 @@ import { figure, table, verdict } from "../table.ts";
 import type { Rates } from "./load.ts";
 import { findPython } from "./python.ts";
 
-const ROUNDS = 3;
+const ROUNDS = 5;
 const SECONDS = 4;
 
 /** One kind of load. */

@@ -41,9 +41,14 @@ export const RETRY_AFTER_SECONDS = 1;
 export interface Lease {
   /** Takes more bytes. @throws AglError `unavailable` when the server holds too much already. */
   grow(bytes: number): void;
+  /** Memory of `bytes` until the release, from a small supply of it; undefined when that has none of this size left. */
+  borrow(bytes: number): Buffer | undefined;
   /** Gives everything back; a second call does nothing. */
   release(): void;
 }
+
+/** Size and number of the buffers that are lent out. */
+const SUPPLY = { bytes: 1024 * 1024, buffers: 4 };
 
 /** Hands out shares. */
 export interface Admission {
@@ -55,21 +60,35 @@ export interface Admission {
 export function createAdmission(bounds: { maxBytes: number; maxRequests: number }): Admission {
   let bytes = 0;
   let requests = 0;
+  // Made when first needed. A large buffer for each request would have the engine collect garbage all the time.
+  const supply: Buffer[] = [];
+  let made = 0;
+  const make = (): Buffer | undefined =>
+    made++ < SUPPLY.buffers ? Buffer.allocUnsafeSlow(SUPPLY.bytes) : undefined;
   return {
     open() {
       if (requests >= bounds.maxRequests) throw overloaded("requests");
       requests++;
       let own = 0;
       let released = false;
+      const borrowed: Buffer[] = [];
       return {
         grow(more) {
           if (bytes + more > bounds.maxBytes) throw overloaded("bytes");
           bytes += more;
           own += more;
         },
+        borrow(size) {
+          if (size > SUPPLY.bytes) return undefined;
+          const buffer = supply.pop() ?? make();
+          if (buffer === undefined) return undefined;
+          borrowed.push(buffer);
+          return buffer.subarray(0, size);
+        },
         release() {
           if (released) return;
           released = true;
+          supply.push(...borrowed);
           requests--;
           bytes -= own;
         },

@@ -23,8 +23,11 @@ const INFLATERS: Readonly<Record<string, (body: Buffer) => Inflate>> = {
   deflate: (body) => promisify(hasZlibHead(body) ? zlib.inflate : zlib.inflateRaw) as Inflate,
 };
 
+/** A larger body arrives in several pieces. */
+const PIECE_BYTES = 64 * 1024;
+
 /**
- * The body, inflated as `Content-Encoding` says.
+ * The body, inflated as `Content-Encoding` says. Its memory may be used for another request after `lease` is released.
  *
  * @throws AglError `payload_too_large` past `maxBytes`, `unavailable` when `lease` gives no more, `invalid_argument`
  * for data that does not inflate (status 400) or an unknown encoding (415), `aborted` when the sender goes away.
@@ -41,19 +44,29 @@ export async function readBody(c: Context<ServerEnv>, maxBytes: number, lease: L
       },
     );
   }
-  if (Number(c.req.header("content-length") ?? 0) > maxBytes) throw tooLarge(maxBytes);
-  const chunks: Buffer[] = [];
+  const announced = Number(c.req.header("content-length") ?? 0);
+  if (announced > maxBytes) throw tooLarge(maxBytes);
+  let room = announced > PIECE_BYTES ? lease.borrow(announced) : undefined;
+  let chunks: Buffer[] = [];
   let size = 0;
   const take = (chunk: Uint8Array) => {
+    const before = size;
     size += chunk.length;
     if (size > maxBytes) throw tooLarge(maxBytes);
     lease.grow(chunk.length);
-    chunks.push(Buffer.from(chunk.buffer, chunk.byteOffset, chunk.byteLength));
+    if (room !== undefined && size > room.length) {
+      // More than was announced; HTTP servers do not let it come to this.
+      chunks = [room.subarray(0, before)];
+      room = undefined;
+    }
+    if (room === undefined) chunks.push(Buffer.from(chunk.buffer, chunk.byteOffset, chunk.byteLength));
+    else room.set(chunk, before);
   };
   const incoming = c.env?.incoming as IncomingMessage | undefined;
   if (incoming !== undefined) await readIncoming(incoming, take);
   else for await (const chunk of c.req.raw.body ?? []) take(chunk);
-  const body = chunks.length === 1 ? (chunks[0] as Buffer) : Buffer.concat(chunks);
+  const body =
+    room?.subarray(0, size) ?? (chunks.length === 1 ? (chunks[0] as Buffer) : Buffer.concat(chunks));
   return inflater === undefined || size === 0 ? body : inflate(inflater(body), body, maxBytes, lease);
 }
 

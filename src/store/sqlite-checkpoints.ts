@@ -17,7 +17,7 @@ const BUSY_PAGES = 2_000;
  * never comes by itself while one transaction follows the other: the writer, between two of them, does the little that
  * this thread has left.
  */
-const LONG_PAGES = 8_000;
+const LONG_PAGES = 32_000;
 /** Pages that are little enough to be left to the writer. */
 const FEW_PAGES = 500;
 /** Checkpoints in a row, each of what was written during the last one. */

@@ -17,8 +17,8 @@ import {
 import { APPLICATION_ID, MIGRATIONS } from "./sqlite-migrations.ts";
 
 // A checkpoint waits for the disk: the writer makes one itself only when the log has outgrown the thread that makes
-// the others (128 MB at the default page size), or where there is no such thread (16 MB).
-const LAST_CHECKPOINT_PAGES = 32_000;
+// the others (384 MB at the default page size), or where there is no such thread (16 MB).
+const LAST_CHECKPOINT_PAGES = 96_000;
 const OWN_CHECKPOINT_PAGES = 4_000;
 
 /** How the file is opened. */
@@ -68,6 +68,8 @@ export function openSqliteFile(options: SqliteFileOptions): SqliteFile {
       throw new AglError("invalid_argument", `${path} is a database of another program; choose another file`);
     }
     db.exec("PRAGMA journal_mode = WAL");
+    // The end of each transaction walks over the cache, and what is not in it the system has.
+    db.exec("PRAGMA cache_size = -4000");
     db.exec(`PRAGMA synchronous = ${options.durability === "full" ? "FULL" : "NORMAL"}`);
     checkpointAt(db, inMemory ? OWN_CHECKPOINT_PAGES : LAST_CHECKPOINT_PAGES);
     transaction(db, "IMMEDIATE", () => migrate(open, path));

@@ -4,6 +4,10 @@ import { resourceFromAttributes } from "@opentelemetry/resources";
 import { InMemorySpanExporter, SimpleSpanProcessor, TracerProvider } from "@opentelemetry/sdk-trace";
 import { describe, expect, test } from "vitest";
 import type { AppOptions } from "../../src/server/app.ts";
+import { serveStore } from "../../src/server/serve.ts";
+import type { LocalStore } from "../../src/store/interface.ts";
+import { openMemoryStore } from "../../src/store/memory-store.ts";
+import { openSqliteStore } from "../../src/store/sqlite-store.ts";
 import { openApp } from "./calling.ts";
 import { oracleDecode, oracleEncode } from "./otlp-oracle.ts";
 
@@ -82,6 +86,60 @@ const partialOf = (bytes: Uint8Array) =>
 const statusOf = (bytes: Uint8Array) =>
   oracleDecode("RpcStatus", bytes) as unknown as { code: number; message: string };
 const textOf = (bytes: Uint8Array) => new TextDecoder().decode(bytes);
+
+describe("large bodies, whose memory is used again", () => {
+  const LARGE = Array.from({ length: 12 }, (_, i) => 70_000 * (1 + i));
+  const textFor = (i: number) => `${i}:${"abcdefghijkl"[i]}`.repeat(1 + Math.ceil(LARGE[i]! / 4));
+  const sizes = async (
+    stored: () => Promise<readonly { span_id: string; attributes: Record<string, unknown> }[]>,
+  ) =>
+    Object.fromEntries(
+      (await stored()).map(({ span_id, attributes }) => [span_id.slice(0, 2), attributes["text"]] as const),
+    );
+  const expected = Object.fromEntries(
+    LARGE.map((_, i) => [(i + 1).toString(16).padStart(2, "0"), textFor(i)]),
+  );
+
+  test.each<[string, () => Promise<LocalStore>]>([
+    ["memory", () => openMemoryStore()],
+    ["SQLite", () => openSqliteStore({ path: ":memory:" })],
+  ])(
+    "are stored as they came, at once and one after the other, among broken ones (%s)",
+    async (_, openStore) => {
+      const store = await openStore();
+      await using server = await serveStore({ store, port: 0 });
+      const { rollout_id, attempt } = await store.startRollout({ input: 1 });
+      const ids = {
+        "agentlightning.rollout_id": rollout_id,
+        "agentlightning.attempt_id": attempt.attempt_id,
+      };
+      const post = async (body: Uint8Array, type = PROTOBUF) => {
+        const headers = { "content-type": type };
+        const response = await fetch(`${server.url}/v1/traces`, {
+          method: "POST",
+          headers,
+          body: body as Uint8Array<ArrayBuffer>,
+        });
+        await response.arrayBuffer();
+        return response.status;
+      };
+      const one = (i: number) => request([{ id: i + 1, attributes: { ...ids, text: textFor(i) } }]);
+      const broken = one(3).slice(0, -1);
+      const all = LARGE.slice(0, 8).flatMap((_, i) => [post(one(i)), post(broken), post(broken, JSON_TYPE)]);
+      expect(await Promise.all(all)).toEqual(LARGE.slice(0, 8).flatMap(() => [200, 400, 400]));
+      for (let i = 8; i < LARGE.length; i++) expect(await post(one(i))).toBe(200);
+      const stored = async () => (await store.querySpans({ rollout_id, limit: -1 })).items;
+      expect(await sizes(stored)).toEqual(expected);
+    },
+  );
+
+  test.each([-30_000, 30_000, 2_000_000])("count as long as they are, not as they say (%d)", async (off) => {
+    const { ids, send, stored } = await open();
+    const body = request([{ id: 1, attributes: { ...ids, text: textFor(4) } }]);
+    expect((await send(body, { "content-length": String(body.length + off) })).status).toBe(200);
+    expect(await sizes(stored)).toEqual({ "01": textFor(4) });
+  });
+});
 
 describe("what is stored", () => {
   test("is answered by a body whose length is said to be 0", async () => {
