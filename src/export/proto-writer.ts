@@ -7,8 +7,12 @@
 
 /** Shorter strings are written by hand: the call of the encoder costs more. */
 const SHORT = 40;
-/** Messages share buffers of this size: memory for one at a time is dear where a process has freed much of it. */
-const BUFFER_BYTES = 256 * 1024;
+const FIRST_BYTES = 64 * 1024;
+/** A larger buffer is not kept for the next message. */
+const KEPT_BYTES = 2 * 1024 * 1024;
+/** Messages up to this size share memory: to find some for each is dear where a process has freed much of it. */
+const SHARING_BYTES = 64 * 1024;
+const SHARED_BYTES = 256 * 1024;
 const NIBBLES = new Uint8Array(128);
 for (let i = 0; i < 16; i++) {
   NIBBLES[i.toString(16).charCodeAt(0)] = i;
@@ -18,29 +22,43 @@ for (let i = 0; i < 16; i++) {
 /** A protobuf message that grows at its front: fields are written last to first, the payload of each before its head. */
 export class ProtoWriter {
   readonly #encoder = new TextEncoder();
-  #bytes = new Uint8Array(0);
+  #bytes = new Uint8Array(FIRST_BYTES);
   #view = new DataView(this.#bytes.buffer);
-  /** Everything from here up to `end` is written. */
-  #at = 0;
-  /** From here on are the messages before this one, which belong to those who took them. */
-  #end = 0;
+  /** Everything from here on is written. */
+  #at = FIRST_BYTES;
+  #shared = new Uint8Array(0);
+  /** From here on it is nobody's yet. */
+  #free = 0;
 
   /** Bytes written so far. */
   get length(): number {
-    return this.#end - this.#at;
+    return this.#bytes.length - this.#at;
   }
 
   /** Forgets what was written. */
   reset(): void {
-    // Whoever was given a message may have transferred its memory to another thread.
-    if (this.#bytes.length < this.#end) this.#allocate(0);
-    this.#at = this.#end;
+    this.#at = this.#bytes.length;
   }
 
-  /** The message, a part of a larger buffer that nobody writes to again; the writer is empty afterwards. */
+  /** The message, maybe a part of a larger buffer that nobody writes to again; the writer is empty afterwards. */
   take(): Uint8Array {
-    const message = this.#bytes.subarray(this.#at, this.#end);
-    this.#end = this.#at;
+    const message = this.length > SHARING_BYTES ? this.#bytes.slice(this.#at) : this.#share();
+    if (this.#bytes.length > KEPT_BYTES) this.#allocate(FIRST_BYTES);
+    this.reset();
+    return message;
+  }
+
+  #share(): Uint8Array {
+    const end = this.#free + this.length;
+    // Whoever was given a message may also have transferred its memory to another thread.
+    if (end > this.#shared.length) {
+      this.#shared = new Uint8Array(SHARED_BYTES);
+      this.#free = 0;
+      return this.#share();
+    }
+    const message = this.#shared.subarray(this.#free, end);
+    message.set(this.#bytes.subarray(this.#at));
+    this.#free = end;
     return message;
   }
 
@@ -163,15 +181,15 @@ export class ProtoWriter {
 
   #reserve(count: number): void {
     if (this.#at >= count) return;
-    const written = this.#bytes.subarray(this.#at, this.#end);
-    this.#allocate(Math.max(BUFFER_BYTES, 2 * (written.length + count)));
-    this.#at = this.#end - written.length;
+    const written = this.#bytes.subarray(this.#at);
+    const size = Math.max(this.#bytes.length * 2, written.length + count);
+    this.#allocate(size);
+    this.#at = size - written.length;
     this.#bytes.set(written, this.#at);
   }
 
   #allocate(size: number): void {
     this.#bytes = new Uint8Array(size);
     this.#view = new DataView(this.#bytes.buffer);
-    this.#end = size;
   }
 }
