@@ -56,7 +56,7 @@ export async function reportCalls(file: string, print: (text: string) => void): 
     if (lines.length === 0) scale = Math.max(1, bare.wall / BARE.call);
     const factor = unit === undefined ? scale : Math.max(1, bare.wall / BARE[unit]);
     // What two runs of the same thing differ by.
-    const apart = Math.max(noise[measure] ?? 0, Math.abs(again.added));
+    const apart = Math.max(noise[measure] ?? 0, again.most);
     noise[measure] = apart;
     const limit = target === undefined ? apart : target * factor;
     lines.push([

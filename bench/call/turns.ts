@@ -15,6 +15,8 @@ export interface Taken {
   wall: number;
   /** Median of the distances to the first variant in the same round. */
   added: number;
+  /** The same of the set of processes in which it is the farthest from 0. */
+  most: number;
   /** Mean of the processor time. */
   cpu: number;
 }
@@ -83,9 +85,19 @@ export async function takeTurns(
     }
   }
   const first = taken[0] as Round[];
+  const each = Math.ceil(rounds / GENERATIONS);
   return taken.map((own) => ({
     wall: median(own.map((round) => round.wall)),
-    added: median(own.map((round, i) => round.wall - (first[i] as Round).wall)),
+    added: median(added(own, first)),
+    most: Math.max(
+      ...Array.from({ length: GENERATIONS }, (_, i) =>
+        Math.abs(median(added(own, first).slice(i * each, (i + 1) * each))),
+      ),
+    ),
     cpu: own.reduce((sum, round) => sum + round.cpu, 0) / own.length,
   }));
+}
+
+function added(own: readonly Round[], first: readonly Round[]): number[] {
+  return own.map((round, i) => round.wall - (first[i] as Round).wall);
 }

@@ -158,7 +158,7 @@ export function createMemoryBackend(options: { maxSpanBytes?: number } = {}): St
         );
       }
       // Bytes are their sender's, who will use their memory for the next ones.
-      const content = typeof row.content === "string" ? row.content : Uint8Array.from(row.content);
+      const content = typeof row.content === "string" ? row.content : new Uint8Array(row.content);
       byKey.set(key, { ...row, content });
       inserted.push({ ofRollout: byKey, key, bytes });
       counts.spans++;
