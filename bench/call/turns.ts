@@ -86,18 +86,14 @@ export async function takeTurns(
   }
   const first = taken[0] as Round[];
   const each = Math.ceil(rounds / GENERATIONS);
-  return taken.map((own) => ({
-    wall: median(own.map((round) => round.wall)),
-    added: median(added(own, first)),
-    most: Math.max(
-      ...Array.from({ length: GENERATIONS }, (_, i) =>
-        Math.abs(median(added(own, first).slice(i * each, (i + 1) * each))),
-      ),
-    ),
-    cpu: own.reduce((sum, round) => sum + round.cpu, 0) / own.length,
-  }));
-}
-
-function added(own: readonly Round[], first: readonly Round[]): number[] {
-  return own.map((round, i) => round.wall - (first[i] as Round).wall);
+  return taken.map((own) => {
+    const added = own.map((round, i) => round.wall - (first[i] as Round).wall);
+    const generations = Array.from({ length: GENERATIONS }, (_, i) => added.slice(i * each, (i + 1) * each));
+    return {
+      wall: median(own.map((round) => round.wall)),
+      added: median(added),
+      most: Math.max(...generations.map((one) => Math.abs(median(one)))),
+      cpu: own.reduce((sum, round) => sum + round.cpu, 0) / own.length,
+    };
+  });
 }

@@ -3,7 +3,6 @@
  *
  * @module
  */
-
 import { hidden, hide } from "../internal/hide.ts";
 import { WRAPPED } from "./openai/create.ts";
 

@@ -4,7 +4,6 @@
  *
  * @module
  */
-
 import { hide } from "../internal/hide.ts";
 import { quietly } from "../internal/quietly.ts";
 import { runIn, type Scope } from "../trace/scope.ts";

@@ -49,17 +49,15 @@ export class ProtoWriter {
   }
 
   #share(): Uint8Array {
-    const end = this.#free + this.length;
     // Whoever was given a message may also have transferred its memory to another thread.
-    if (end > this.#shared.length) {
+    if (this.#free + this.length > this.#shared.length) {
       this.#shared = new Uint8Array(SHARED_BYTES);
       this.#free = 0;
-      return this.#share();
     }
-    const message = this.#shared.subarray(this.#free, end);
-    message.set(this.#bytes.subarray(this.#at));
-    this.#free = end;
-    return message;
+    const start = this.#free;
+    this.#shared.set(this.#bytes.subarray(this.#at), start);
+    this.#free += this.length;
+    return this.#shared.subarray(start, this.#free);
   }
 
   /** Head of a field whose payload, all that was written since the writer's length was `before`, is a message. */

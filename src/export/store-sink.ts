@@ -3,7 +3,6 @@
  *
  * @module
  */
-
 import { AglError } from "../errors.ts";
 import { say } from "../internal/say.ts";
 import { Agl } from "../protocol/semconv.ts";

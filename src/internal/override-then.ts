@@ -3,7 +3,6 @@
  *
  * @module
  */
-
 import { hide } from "./hide.ts";
 
 /** What a promise's `then` is replaced by; it has the promise as `this`. */

@@ -3,7 +3,6 @@
  *
  * @module
  */
-
 import { hasProperties } from "../capture/ai-sdk/kinds.ts";
 import { instrumentExport } from "../capture/ai-sdk/module.ts";
 import { MESSAGES } from "../capture/anthropic/client.ts";

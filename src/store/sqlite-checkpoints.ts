@@ -30,19 +30,21 @@ const library = require(workerData.module);
 const db = new (library.DatabaseSync ?? library)(workerData.path);
 const { LONG_PAGES, FEW_PAGES, MOST_IN_A_ROW } = workerData;
 parentPort.on("message", (order) => {
+  if (order === "close") {
+    db.close();
+    parentPort.close();
+    return;
+  }
   let pages = 0;
   try {
-    for (let i = 0; order === "checkpoint" && i < MOST_IN_A_ROW; i++) {
+    for (let i = 0; i < MOST_IN_A_ROW; i++) {
       const { log } = db.prepare("PRAGMA wal_checkpoint(PASSIVE)").get();
       const more = log - pages;
       pages = log;
       if (log < LONG_PAGES || more < FEW_PAGES) break;
     }
   } catch {}
-  if (order === "close") {
-    db.close();
-    parentPort.close();
-  } else parentPort.postMessage(pages);
+  parentPort.postMessage(pages);
 });
 `;
 

@@ -3,7 +3,6 @@
  *
  * @module
  */
-
 import { hide } from "../../internal/hide.ts";
 import { ownGlobal } from "../../internal/own-global.ts";
 import { GenAi } from "../../protocol/semconv.ts";

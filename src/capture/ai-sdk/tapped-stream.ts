@@ -4,7 +4,6 @@
  *
  * @module
  */
-
 import { hide } from "../../internal/hide.ts";
 import { quietly } from "../../internal/quietly.ts";
 

@@ -3,7 +3,6 @@
  *
  * @module
  */
-
 import { hide } from "../../internal/hide.ts";
 import { currentScope, type InnerCalls } from "../../trace/scope.ts";
 import { chosen, instrumentOpenAI, isOpenAIClient } from "../openai/client.ts";

@@ -4,7 +4,6 @@
  *
  * @module
  */
-
 import { hide } from "../../internal/hide.ts";
 import { isRecording } from "../../trace/recorder.ts";
 import { currentScope, type Scope, withScope } from "../../trace/scope.ts";

@@ -4,7 +4,6 @@
  *
  * @module
  */
-
 import { hide } from "../../internal/hide.ts";
 import { isRecording, startSpan } from "../../trace/recorder.ts";
 import { ownScope, setScopeFinder } from "../../trace/scope.ts";

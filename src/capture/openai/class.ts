@@ -4,7 +4,6 @@
  *
  * @module
  */
-
 import { hide } from "../../internal/hide.ts";
 import { chosen } from "./client.ts";
 import { type ClientContext, WRAPPED, wrapCreate } from "./create.ts";

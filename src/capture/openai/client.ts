@@ -3,7 +3,6 @@
  *
  * @module
  */
-
 import { hidden, hide } from "../../internal/hide.ts";
 import { ownGlobal } from "../../internal/own-global.ts";
 import { type ClientContext, WRAPPED, wrapCreate } from "./create.ts";

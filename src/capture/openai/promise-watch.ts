@@ -4,7 +4,6 @@
  *
  * @module
  */
-
 import { hide } from "../../internal/hide.ts";
 import { overrideThen } from "../../internal/override-then.ts";
 import { tapEvents } from "../ai-sdk/response-events.ts";

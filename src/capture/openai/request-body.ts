@@ -4,7 +4,6 @@
  *
  * @module
  */
-
 import { hidden, hide } from "../../internal/hide.ts";
 import { ownGlobal } from "../../internal/own-global.ts";
 import { isObject, type Loose } from "./shape.ts";

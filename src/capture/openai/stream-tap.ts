@@ -5,7 +5,6 @@
  *
  * @module
  */
-
 import { hide } from "../../internal/hide.ts";
 import type { ModelCall } from "./call.ts";
 import { isObject, isThenable, type Loose, objectAt } from "./shape.ts";
