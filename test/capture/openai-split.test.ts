@@ -5,6 +5,7 @@ import { writeAnswer } from "../../src/capture/openai/answer-attributes.ts";
 import { OPERATIONS } from "../../src/capture/openai/operations.ts";
 import type { Loose } from "../../src/capture/openai/shape.ts";
 import type { Attributes } from "../../src/protocol/json.ts";
+import { times } from "../times.ts";
 import { logprob } from "./wire-samples.ts";
 
 const chat = OPERATIONS[0]!;
@@ -106,6 +107,7 @@ test("however an answer is cut into chunks, and whatever their order among choic
         }),
       ).toEqual(attributesOf((answer) => chat.whole(answer, whole as Loose)));
     }),
+    times(100),
   );
 });
 
@@ -157,6 +159,6 @@ test("no JSON value makes a reader throw", () => {
         operation.chunk(answer, body);
       });
     }),
-    { numRuns: 2000 },
+    times(2_000),
   );
 });

@@ -6,6 +6,7 @@ import { encodeSpans } from "../../src/export/encode.ts";
 import { decodeTracesProto } from "../../src/protocol/otlp/decode-proto.ts";
 import type { OtlpSpan } from "../../src/protocol/otlp/otlp-span.ts";
 import type { FinishedSpan } from "../../src/trace/finished-span.ts";
+import { times } from "../times.ts";
 
 const text = fc.oneof(
   fc.string({ maxLength: 60, unit: "binary" }),
@@ -98,6 +99,6 @@ it("writes what OpenTelemetry's own encoder writes", () => {
       const ours = encodeSpans(spans as unknown as FinishedSpan[]);
       expect(decode(ours)).toEqual(decode(theirs));
     }),
-    { numRuns: 100 },
+    times(100),
   );
 });

@@ -1,6 +1,7 @@
 import fc from "fast-check";
 import { expect, it } from "vitest";
 import { type Batch, createQueue, type Queue, type QueueItem } from "../../src/export/queue.ts";
+import { times } from "../times.ts";
 
 interface Item {
   lane: string;
@@ -172,6 +173,6 @@ it("loses nothing, mixes nothing and keeps order and bounds, whatever happens", 
       expect(world.settled).toEqual(world.added);
       expect(world.queue.bytes).toBe(0);
     }),
-    { numRuns: 500 },
+    times(500),
   );
 });

@@ -6,6 +6,7 @@ import {
   SEGMENT_MAGIC,
   type SpoolRecord,
 } from "../../src/export/spool-format.ts";
+import { times } from "../times.ts";
 
 const record: fc.Arbitrary<SpoolRecord> = fc.record({
   rolloutId: fc.string({ unit: "grapheme", maxLength: 20 }),
@@ -36,6 +37,7 @@ it("gives back what was written", () => {
       expect(plain(decodeSegment(bytes))).toEqual(plain(records));
       expect(plain(decodeSegment(bytes, false))).toEqual(plain(records));
     }),
+    times(100),
   );
 });
 
@@ -47,6 +49,7 @@ it("gives back every whole record of a segment that is cut off anywhere", () => 
       const whole = ends.filter((end) => end <= cut).length;
       expect(plain(decodeSegment(bytes.subarray(0, cut)))).toEqual(plain(records.slice(0, whole)));
     }),
+    times(100),
   );
 });
 
@@ -65,6 +68,7 @@ it("never gives a record that was not written, whatever byte is damaged", () => 
         for (const one of read) expect(written).toContain(one);
       },
     ),
+    times(100),
   );
 });
 
@@ -74,5 +78,6 @@ it("never throws on other bytes", () => {
       const all = withMagic ? new Uint8Array([...SEGMENT_MAGIC, ...bytes]) : bytes;
       expect(Array.isArray([...decodeSegment(all)])).toBe(true);
     }),
+    times(100),
   );
 });

@@ -7,6 +7,7 @@ import { createFakeTime } from "../export/fake-time.ts";
 import { finished } from "../export/finished.ts";
 import { decodeRequest } from "../export/flaky-store.ts";
 import { temporaryDirectory } from "../export/temporary-directory.ts";
+import { times } from "../times.ts";
 
 const FAULTS = ["none", "none", "none", 503, 429, 500, 401, "network", "lost answer", "hang"] as const;
 type Fault = (typeof FAULTS)[number];
@@ -146,7 +147,7 @@ it("delivers all that it took, in order within an attempt, whatever the store do
       await world.drain();
       delivered(world);
     }),
-    { numRuns: 40 },
+    times(40),
   );
 });
 
@@ -162,7 +163,7 @@ it("delivers it over any number of processes with one spool, and leaves no file 
         expect(world.directory.files()).toEqual([]);
       },
     ),
-    { numRuns: 40 },
+    times(40),
   );
 });
 
@@ -185,6 +186,6 @@ it("gives up exactly the span that the store refuses", async () => {
         expect([world.failed, world.sent]).toEqual([refused, taken.length - refused]);
       },
     ),
-    { numRuns: 40 },
+    times(40),
   );
 });

@@ -5,6 +5,7 @@ import { decodeTracesJson } from "../../src/protocol/otlp/decode-json.ts";
 import { decodeTracesProto } from "../../src/protocol/otlp/decode-proto.ts";
 import { meaningOf, type RequestModel, requests, toJson, type Visited } from "../server/otlp-model.ts";
 import { oracleDecode, oracleEncode } from "../server/otlp-oracle.ts";
+import { times } from "../times.ts";
 
 const REQUEST = "ExportTraceServiceRequest";
 
@@ -36,7 +37,7 @@ test("what a generated encoder writes is read as it was meant", () => {
     fc.property(requests, (request) => {
       expect(decodeProto(oracleEncode(REQUEST, request))).toEqual(meaningOf(request));
     }),
-    { numRuns: 400 },
+    times(400),
   );
 });
 
@@ -47,7 +48,7 @@ test("the same request in JSON means the same", () => {
       const json = JSON.parse(JSON.stringify(toJson(request, intAsText)));
       expect(decodeJson(json)).toEqual(withoutMinusZero(meaningOf(request)));
     }),
-    { numRuns: 400 },
+    times(400),
   );
 });
 
@@ -76,14 +77,19 @@ test("broken bytes are refused or read, never anything else; what a generated de
       else read++;
       const canonical = reencoded(bytes);
       if (canonical === undefined || ours === undefined) return;
-      // A generated decoder has read it: written anew by it, the message must give the same number of spans.
-      expect(decodeProto(canonical)).toHaveLength(ours.length);
+      // A generated decoder has read it: written anew by it, the message must give the same spans.
+      expect(decodeProto(canonical).map(headOf)).toEqual(ours.map(headOf));
     }),
-    { numRuns: 3_000 },
+    times(3_000),
   );
   expect(read).toBeGreaterThan(100);
   expect(refused).toBeGreaterThan(100);
 });
+
+/** What no two ways to merge a field that comes twice can make differ. */
+function headOf({ span: { trace_id, span_id, parent_id, name, start_time, end_time } }: Visited) {
+  return { trace_id, span_id, parent_id, name, start_time, end_time };
+}
 
 function reencoded(bytes: Uint8Array): Uint8Array | undefined {
   try {
@@ -98,7 +104,7 @@ test("bytes by chance are refused or read", () => {
     fc.property(fc.uint8Array({ maxLength: 400 }), (bytes) => {
       decodeOrRefuse(() => decodeProto(bytes));
     }),
-    { numRuns: 3_000 },
+    times(3_000),
   );
 });
 
@@ -138,7 +144,7 @@ test("JSON by chance is refused or read", () => {
     fc.property(tree, (value) => {
       decodeOrRefuse(() => decodeJson(value));
     }),
-    { numRuns: 3_000 },
+    times(3_000),
   );
 });
 
@@ -160,7 +166,7 @@ test("a valid request with one value of another kind is refused or read", () => 
       owner[name] = value;
       decodeOrRefuse(() => decodeJson(json));
     }),
-    { numRuns: 1_000 },
+    times(1_000),
   );
 });
 

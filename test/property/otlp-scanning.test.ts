@@ -7,6 +7,7 @@ import { scanTracesProto, wantedNames } from "../../src/protocol/otlp/scan-proto
 import type { SpanAttributes } from "../../src/protocol/span.ts";
 import { meaningOf, requests, type Visited } from "../server/otlp-model.ts";
 import { oracleDecode, oracleEncode } from "../server/otlp-oracle.ts";
+import { times } from "../times.ts";
 
 const REQUEST = "ExportTraceServiceRequest";
 const NAMES: readonly string[] = ["a", "agent.name", "__proto__"];
@@ -62,7 +63,7 @@ test("each span's own bytes mean what the whole request means", () => {
     fc.property(requests, (request) => {
       expect(scan(oracleEncode(REQUEST, request), 1_000_000).spans).toEqual(meaningOf(request));
     }),
-    { numRuns: 400 },
+    times(400),
   );
 });
 
@@ -75,7 +76,7 @@ test("each span's own bytes are a request to a generated decoder", () => {
         });
       });
     }),
-    { numRuns: 200 },
+    times(200),
   );
 });
 
@@ -99,7 +100,7 @@ test("broken bytes and small budgets are refused where decoding refuses them, an
       else read++;
       expect(scan(bytes, left)).toEqual(decoded);
     }),
-    { numRuns: 1_000 },
+    times(1_000),
   );
   expect(refused).toBeGreaterThan(100);
   expect(read).toBeGreaterThan(100);
@@ -120,7 +121,7 @@ test("bytes by chance are refused or read alike", () => {
       const inside = wrap(0x0a, wrap(0x12, wrap(0x12, whole)));
       expect(scan(inside, 1_000_000)).toEqual(decode(inside, 1_000_000));
     }),
-    { numRuns: 1_000 },
+    times(1_000),
   );
 });
 
@@ -136,7 +137,7 @@ test("a list of numbers is passed over or refused as it is read, wherever a numb
       const bytes = wrap(0x0a, wrap(0x12, wrap(0x12, wrap(0x4a, Buffer.concat([key, list])))));
       expect(scan(bytes, 1_000)).toEqual(decode(bytes, 1_000));
     }),
-    { numRuns: 1_000 },
+    times(1_000),
   );
 });
 

@@ -6,6 +6,7 @@ import { emitReward } from "../../src/capture/emit.ts";
 import { agent } from "../../src/capture/operation.ts";
 import { tool } from "../../src/capture/tool.ts";
 import { bind } from "../../src/trace/scope.ts";
+import { times } from "../times.ts";
 import { collect, inRollout } from "../trace/collect.ts";
 
 /** Ways in which a program goes on later; each must keep the rollout that it started in. */
@@ -80,7 +81,7 @@ test("200 rollouts at once: no span lands in the wrong one", async () => {
         }
       }
     }),
-    { numRuns: 8 },
+    times(8),
   );
 });
 

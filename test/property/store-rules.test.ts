@@ -9,6 +9,7 @@ import {
   openMemoryStore,
   openSqliteStore,
 } from "../../src/store/index.ts";
+import { times } from "../times.ts";
 import { type Real, storeCommands } from "./store-commands.ts";
 import { StoreModel } from "./store-model.ts";
 
@@ -57,7 +58,7 @@ it("every store does what the model does, whatever is called", async () => {
           await file.close();
         }
       }),
-      { numRuns: 60 },
+      times(60),
     );
   } finally {
     await rm(folder, { recursive: true });

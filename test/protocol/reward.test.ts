@@ -8,6 +8,7 @@ import {
   rewardDimensions,
   tagAttributes,
 } from "../../src/protocol/reward.ts";
+import { times } from "../times.ts";
 
 const refused = (fn: () => unknown): string => {
   try {
@@ -77,6 +78,7 @@ test("what is written is read back", () => {
       expect(readReward(span)).toEqual(dimensions);
       expect(dimensions).toHaveLength(names.length);
     }),
+    times(100),
   );
 });
 

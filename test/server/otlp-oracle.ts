@@ -6,11 +6,14 @@
 import {
   create,
   createFileRegistry,
+  type DescField,
   type DescMessage,
   fromBinary,
   type Message,
+  ScalarType,
   toBinary,
 } from "@bufbuild/protobuf";
+import { BinaryReader, BinaryWriter, WireType } from "@bufbuild/protobuf/wire";
 import {
   FieldDescriptorProtoSchema,
   FileDescriptorProtoSchema,
@@ -120,7 +123,47 @@ export function oracleEncode(name: string, value: object): Uint8Array {
   return toBinary(schemaOf(name), create(schemaOf(name), value as never));
 }
 
-/** Bytes as a message by the generated decoder. */
+/**
+ * Bytes as a message by the generated decoder.
+ *
+ * A known field of another wire type is an unknown field (protobuf's encoding guide; what its own C++ and Go decoders do),
+ * but this decoder reads such a field as if its type fitted. Those fields are taken out beforehand.
+ *
+ * @throws Error for bytes that are no such message.
+ */
 export function oracleDecode(name: string, bytes: Uint8Array): Message & Record<string, unknown> {
-  return fromBinary(schemaOf(name), bytes) as Message & Record<string, unknown>;
+  return fromBinary(schemaOf(name), withoutMisfits(schemaOf(name), bytes)) as Message &
+    Record<string, unknown>;
+}
+
+function withoutMisfits(schema: DescMessage, bytes: Uint8Array): Uint8Array {
+  const reader = new BinaryReader(bytes);
+  const writer = new BinaryWriter();
+  while (reader.pos < reader.len) {
+    const [number, wireType] = reader.tag();
+    const known = schema.fields.find((each) => each.number === number);
+    const message = known?.message;
+    if (known !== undefined && wireType !== wireTypeOf(known)) reader.skip(wireType, number);
+    else if (message !== undefined)
+      writer.tag(number, wireType).bytes(withoutMisfits(message, reader.bytes()));
+    else writer.tag(number, wireType).raw(reader.skip(wireType, number));
+  }
+  return writer.finish();
+}
+
+function wireTypeOf(known: DescField): WireType {
+  switch (known.scalar) {
+    case ScalarType.INT64:
+    case ScalarType.INT32:
+    case ScalarType.UINT32:
+    case ScalarType.BOOL:
+      return WireType.Varint;
+    case ScalarType.DOUBLE:
+    case ScalarType.FIXED64:
+      return WireType.Bit64;
+    case ScalarType.FIXED32:
+      return WireType.Bit32;
+    default:
+      return WireType.LengthDelimited;
+  }
 }

@@ -18,6 +18,7 @@ import { MIGRATIONS } from "../../src/store/sqlite-migrations.ts";
 import { sampleSpan } from "../../src/testing/store-contract/harness.ts";
 import { requests } from "../server/otlp-model.ts";
 import { oracleEncode } from "../server/otlp-oracle.ts";
+import { times } from "../times.ts";
 
 let folder: string;
 let count = 0;
@@ -105,7 +106,7 @@ describe.each(Object.entries(OPEN))("spans in their bytes, in the %s store", (_,
           await bytes.close();
         }
       }),
-      { numRuns: 40 },
+      times(40),
     );
   }, 120_000);
 

@@ -7,6 +7,7 @@ import { hasLimits, holdsLease, newAttempt, overdue, patchAttempt } from "../../
 import { completeConfig, moveRollout, newRollout } from "../../src/store/rules/rollouts.ts";
 import { afterSequence, sequenceFor } from "../../src/store/rules/sequence.ts";
 import { FINISHED, QUEUED, ROLLOUT_CHANGES, rolloutStatusOf } from "../../src/store/rules/statuses.ts";
+import { times } from "../times.ts";
 
 const config = (changes: Partial<RolloutConfig> = {}) => completeConfig(changes);
 const rollout = newRollout(
@@ -96,6 +97,7 @@ describe("a lease", () => {
           }
         },
       ),
+      times(100),
     );
   });
 });

@@ -1,6 +1,7 @@
 import fc from "fast-check";
 import { expect, test } from "vitest";
 import { createClock, type Timestamp } from "../../src/trace/clock.ts";
+import { times } from "../times.ts";
 
 const seconds = ([s, n]: Timestamp) => s + n / 1e9;
 
@@ -64,5 +65,6 @@ test("whatever the clocks do, time rises strictly", () => {
         last = next;
       }
     }),
+    times(100),
   );
 });

@@ -1,6 +1,7 @@
 import fc from "fast-check";
 import { expect, test } from "vitest";
 import { createEventReader } from "../../../src/capture/ai-sdk/sse.ts";
+import { times } from "../../times.ts";
 
 const encoder = new TextEncoder();
 
@@ -44,5 +45,6 @@ test("events are the same however the bytes are cut, and only hidden ones are mi
         expect(result.text).toBe(`: hello\n${kept}${tail}`);
       },
     ),
+    times(100),
   );
 });
