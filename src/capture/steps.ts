@@ -6,8 +6,9 @@
  */
 import { hide } from "../internal/hide.ts";
 import { quietly } from "../internal/quietly.ts";
+import { isThenable } from "../internal/thenable.ts";
 import { runIn, type Scope } from "../trace/scope.ts";
-import { isObject, isThenable, type Loose } from "./openai/shape.ts";
+import { isObject, type Loose } from "./openai/shape.ts";
 
 /** What is told of an iterator's steps. What one of the functions throws is lost. */
 export interface StepListener {

@@ -4,7 +4,8 @@
  *
  * @module
  */
-import { overrideThen } from "../internal/override-then.ts";
+import { hide } from "../internal/hide.ts";
+import { isThenable, observeThen } from "../internal/thenable.ts";
 import { now } from "./clock.ts";
 import type { OpenSpan } from "./open-span.ts";
 import { currentScope, runIn, type Scope, withScope } from "./scope.ts";
@@ -65,34 +66,18 @@ function follow<R>(span: OpenSpan, result: R, onResult: (result: unknown) => voi
   return result;
 }
 
-function isThenable(value: unknown): value is PromiseLike<unknown> {
-  if ((typeof value !== "object" && typeof value !== "function") || value === null) return false;
-  return typeof (value as { then?: unknown }).then === "function";
-}
-
 /** A promise of a class of its own may be lazy and have methods: it is watched in place, when the caller uses it. */
 function followThenable<T extends PromiseLike<unknown>>(
   span: OpenSpan,
   value: T,
   onResult: (result: unknown) => void,
 ): T {
-  const replaced = overrideThen(
+  const watched = observeThen(
     value,
-    (original) =>
-      function (this: unknown, onDone, onFailed) {
-        const ok = (result: unknown) => {
-          succeed(span, result, onResult);
-          return typeof onDone === "function" ? onDone(result) : result;
-        };
-        const failed = (error: unknown) => {
-          fail(span, error);
-          if (typeof onFailed === "function") return onFailed(error);
-          throw error;
-        };
-        return original.call(this, ok, failed);
-      },
+    (result) => succeed(span, result, onResult),
+    (error) => fail(span, error),
   );
-  if (!replaced) succeed(span, undefined, () => {});
+  if (!watched) succeed(span, undefined, () => {});
   return value;
 }
 
@@ -124,28 +109,26 @@ function followGenerator<T extends AnyGenerator>(
   for (const method of ["next", "return", "throw"] as const) {
     const original = generator[method];
     const left = method === "return";
-    Object.defineProperty(generator, method, {
-      configurable: true,
-      writable: true,
-      value: (...args: [unknown?]) =>
-        runIn(scope, () => {
-          let result: unknown;
-          try {
-            result = original.apply(generator, args);
-          } catch (error) {
+    const stepped = (...args: [unknown?]) =>
+      runIn(scope, () => {
+        let result: unknown;
+        try {
+          result = original.apply(generator, args);
+        } catch (error) {
+          fail(span, error);
+          throw error;
+        }
+        if (!(result instanceof Promise)) return step(result as { done?: boolean }, left);
+        return result.then(
+          (value) => step(value, left),
+          (error) => {
             fail(span, error);
             throw error;
-          }
-          if (!(result instanceof Promise)) return step(result as { done?: boolean }, left);
-          return result.then(
-            (value) => step(value, left),
-            (error) => {
-              fail(span, error);
-              throw error;
-            },
-          );
-        }),
-    });
+          },
+        );
+      });
+    // A frozen generator: what it will do cannot be seen.
+    if (!hide(generator, method, stepped)) succeed(span, undefined, () => {});
   }
   return generator;
 }

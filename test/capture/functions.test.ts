@@ -101,6 +101,23 @@ describe("tool", () => {
     ]);
   });
 
+  test("a frozen generator and a frozen lazy promise are given out as they are", async () => {
+    const query = Object.freeze(new (class extends Promise<number> {})((resolve) => resolve(7)));
+    const numbers = tool("numbers", () =>
+      Object.freeze(
+        (function* () {
+          yield 1;
+        })(),
+      ),
+    );
+    expect([...inRollout("r", () => numbers())]).toEqual([1]);
+    expect(await inRollout("r", () => tool("query", () => query)())).toBe(7);
+    expect([recorded(0), recorded(1)]).toEqual([
+      { name: "execute_tool numbers", args: "[]", result: undefined, outcome: "ok" },
+      { name: "execute_tool query", args: "[]", result: undefined, outcome: "ok" },
+    ]);
+  });
+
   test("a promise of another class stays itself and lazy", async () => {
     let runs = 0;
     class Query {

@@ -3,7 +3,8 @@
  *
  * @module
  */
-import { isObject, isThenable, type Loose } from "../openai/shape.ts";
+import { isThenable } from "../../internal/thenable.ts";
+import { isObject, type Loose } from "../openai/shape.ts";
 import { isModel, isProvider, type ModelKind } from "./kinds.ts";
 import { instrumentModel, type ModelOptions } from "./model.ts";
 import { instrumentTools } from "./tools.ts";

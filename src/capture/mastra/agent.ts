@@ -6,6 +6,7 @@
  */
 import { ownGlobal } from "../../internal/own-global.ts";
 import { safeJson } from "../../internal/safe-json.ts";
+import { isThenable } from "../../internal/thenable.ts";
 import { GenAi } from "../../protocol/semconv.ts";
 import type { OpenSpan } from "../../trace/open-span.ts";
 import { startSpan } from "../../trace/recorder.ts";
@@ -14,7 +15,7 @@ import { currentScope, withScope } from "../../trace/scope.ts";
 import { isModel } from "../ai-sdk/kinds.ts";
 import { instrumentModel, type ModelOptions } from "../ai-sdk/model.ts";
 import { watchSteps } from "../ai-sdk/stream-operation.ts";
-import { isObject, isThenable, type Loose, objectAt } from "../openai/shape.ts";
+import { isObject, type Loose, objectAt } from "../openai/shape.ts";
 import { type Method, patch } from "../patch.ts";
 import { toolStart } from "../tool.ts";
 import { wrapFunction } from "../wrap-function.ts";

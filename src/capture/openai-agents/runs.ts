@@ -3,11 +3,12 @@
  *
  * @module
  */
+import { isThenable } from "../../internal/thenable.ts";
 import { GenAi, type Outcome } from "../../protocol/semconv.ts";
 import type { OpenSpan } from "../../trace/open-span.ts";
 import { isRecording, startSpan } from "../../trace/recorder.ts";
 import { currentScope, type InnerCalls, ownScope, withScope } from "../../trace/scope.ts";
-import { isObject, isThenable, type Loose, objectAt } from "../openai/shape.ts";
+import { isObject, type Loose, objectAt } from "../openai/shape.ts";
 import { patch } from "../patch.ts";
 import { KINDS, type Kind } from "./kinds.ts";
 import type { Node } from "./nodes.ts";

@@ -5,10 +5,10 @@
  * @module
  */
 import { hide } from "../../internal/hide.ts";
-import { overrideThen } from "../../internal/override-then.ts";
+import { isThenable, observeThen, overrideThen } from "../../internal/thenable.ts";
 import { tapEvents } from "../ai-sdk/response-events.ts";
 import type { ModelCall } from "./call.ts";
-import { isObject, isThenable, type Loose, objectAt } from "./shape.ts";
+import { isObject, type Loose, objectAt } from "./shape.ts";
 import { isStream, tapStream } from "./stream-tap.ts";
 
 type Method = (...args: unknown[]) => unknown;
@@ -175,23 +175,10 @@ function watchNative(promise: Loose & PromiseLike<unknown>, call: ModelCall): un
 
 /** Any other lazy promise: seen through its `then`, which `await` calls too, and through `_thenUnwrap`. */
 function watchThenable(promise: Loose & PromiseLike<unknown>, call: ModelCall): void {
-  overrideThen(
+  observeThen(
     promise,
-    (then) =>
-      function (this: unknown, onDone, onFailed) {
-        return then.call(
-          this,
-          (value: unknown) => {
-            deliver(value, call);
-            return typeof onDone === "function" ? onDone(value) : value;
-          },
-          (error: unknown) => {
-            call.failed(error);
-            if (typeof onFailed === "function") return onFailed(error);
-            throw error;
-          },
-        );
-      },
+    (value) => deliver(value, call),
+    (error) => call.failed(error),
   );
   const unwrap = promise["_thenUnwrap"];
   if (typeof unwrap !== "function") return;

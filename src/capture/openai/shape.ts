@@ -12,11 +12,6 @@ export function isObject(value: unknown): value is Loose {
   return typeof value === "object" && value !== null;
 }
 
-/** True for anything with a `then` method. */
-export function isThenable(value: unknown): value is Loose & PromiseLike<unknown> {
-  return isObject(value) && typeof value["then"] === "function";
-}
-
 /** The object at `path`, or undefined when a step is missing; `path` is one of property names. */
 export function objectAt(root: unknown, path: readonly string[]): Loose | undefined {
   let value = root;

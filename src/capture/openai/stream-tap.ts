@@ -6,8 +6,9 @@
  * @module
  */
 import { hide } from "../../internal/hide.ts";
+import { isThenable } from "../../internal/thenable.ts";
 import type { ModelCall } from "./call.ts";
-import { isObject, isThenable, type Loose, objectAt } from "./shape.ts";
+import { isObject, type Loose, objectAt } from "./shape.ts";
 
 type Step = (this: unknown, value?: unknown) => unknown;
 

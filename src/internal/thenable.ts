@@ -1,9 +1,15 @@
 /**
- * Puts another `then` before a promise's own.
+ * Promises and what is like them: telling them from other values, and another `then` before their own.
  *
  * @module
  */
 import { hide } from "./hide.ts";
+
+/** True for anything with a `then` method. */
+export function isThenable(value: unknown): value is PromiseLike<unknown> & Record<PropertyKey, unknown> {
+  if ((typeof value !== "object" && typeof value !== "function") || value === null) return false;
+  return typeof (value as { then?: unknown }).then === "function";
+}
 
 /** What a promise's `then` is replaced by; it has the promise as `this`. */
 export type Then = (this: unknown, onDone?: unknown, onFailed?: unknown) => unknown;
@@ -49,4 +55,30 @@ export function overrideThen(target: PromiseLike<unknown>, make: (original: Then
   } catch {
     return false;
   }
+}
+
+/** Has `done` or `failed` told each time before whoever calls the `then` of `target`; false when the object refuses. */
+export function observeThen(
+  target: PromiseLike<unknown>,
+  done: (value: unknown) => void,
+  failed: (error: unknown) => void,
+): boolean {
+  return overrideThen(
+    target,
+    (original) =>
+      function (this: unknown, onDone, onFailed) {
+        return original.call(
+          this,
+          (value: unknown) => {
+            done(value);
+            return typeof onDone === "function" ? onDone(value) : value;
+          },
+          (error: unknown) => {
+            failed(error);
+            if (typeof onFailed === "function") return onFailed(error);
+            throw error;
+          },
+        );
+      },
+  );
 }

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { overrideThen, type Then } from "../../src/internal/override-then.ts";
+import { overrideThen, type Then } from "../../src/internal/thenable.ts";
 
 /** Notes in `log` that `name` was asked, and passes the call on. */
 const noting =
