@@ -63,4 +63,4 @@ it("every store does what the model does, whatever is called", async () => {
   } finally {
     await rm(folder, { recursive: true });
   }
-}, 300_000);
+});
