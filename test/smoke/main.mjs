@@ -1,11 +1,13 @@
-// The built package on this version of Node: a rollout with the real OpenAI client, stored in SQLite, read over HTTP.
+// The built package on this version of Node: rollouts with the real OpenAI client, stored in SQLite, read over HTTP. With
+// a command (`node test/smoke/main.mjs npx -y bun@1.4.5`) the agent runs on that runtime.
 import assert from "node:assert/strict";
+import { spawn } from "node:child_process";
+import { once } from "node:events";
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import OpenAI from "openai";
+import { fileURLToPath } from "node:url";
 import { createLightningStoreClient } from "../../dist/client.js";
-import * as agl from "../../dist/index.js";
 import { serveStore } from "../../dist/server.js";
 import { openSqliteStore } from "../../dist/store.js";
 import { serveModel } from "../../dist/testing.js";
@@ -17,44 +19,42 @@ const server = await serveStore({
   host: "127.0.0.1",
   port: 0,
 });
-agl.configure({ storeUrl: server.url });
-const openai = agl.instrument(new OpenAI({ baseURL: model.url, apiKey: "none" }));
-
-const ids = await Promise.all(
-  Array.from({ length: 20 }, async (_, i) => {
-    const { rolloutId } = await agl.rollout({ input: i, mode: "train" }, () =>
-      agl.agent("echo", async () => {
-        const request = { model: "toy", messages: [{ role: "user", content: `number ${i}` }] };
-        const whole = await openai.chat.completions.create(request);
-        let streamed = "";
-        for await (const chunk of await openai.chat.completions.create({ ...request, stream: true })) {
-          streamed += chunk.choices[0]?.delta.content ?? "";
-        }
-        assert.equal(streamed, whole.choices[0].message.content);
-        agl.emitReward(i);
-      }),
-    );
-    return rolloutId;
-  }),
-);
-const store = createLightningStoreClient({ url: server.url });
-for (const [i, rolloutId] of ids.entries()) {
-  assert.equal((await store.getRollout(rolloutId)).status, "succeeded");
-  const { items } = await store.querySpans({ rollout_id: rolloutId });
-  const calls = items.filter((span) => span.name === "openai.chat.completion");
-  assert.equal(calls.length, 2);
-  assert.deepEqual(calls[0].attributes.response_token_ids, calls[1].attributes.response_token_ids);
-  assert.ok(calls[0].attributes.response_token_ids.length > 0);
-  assert.equal(
-    items.find((span) => span.name === "agentlightning.annotation").attributes[
-      "agentlightning.reward.0.value"
-    ],
-    i,
-  );
+const variables = { MODEL_URL: model.url, AGL_STORE_URL: server.url };
+const [command, ...args] = process.argv.slice(2);
+if (command === undefined) {
+  Object.assign(process.env, variables);
+  await import("./agent.mjs");
+} else {
+  const agent = fileURLToPath(new URL("agent.mjs", import.meta.url));
+  const child = spawn(command, [...args, agent], {
+    stdio: "inherit",
+    env: { ...process.env, ...variables },
+  });
+  assert.deepEqual(await once(child, "exit"), [0, null]);
 }
-await agl.shutdown();
+
+const store = createLightningStoreClient({ url: server.url });
+const { items: rollouts } = await store.queryRollouts({ limit: 100 });
+assert.deepEqual(
+  rollouts.map(({ input }) => input).sort((a, b) => a - b),
+  Array.from({ length: 20 }, (_, i) => i),
+);
+for (const { rollout_id, input, status } of rollouts) {
+  assert.equal(status, "succeeded");
+  const { items } = await store.querySpans({ rollout_id });
+  const of = (name) => items.filter((span) => span.name === name).map((span) => span.attributes);
+  const calls = of("openai.chat.completion");
+  assert.equal(calls.length, 2);
+  assert.deepEqual(calls[0].response_token_ids, calls[1].response_token_ids);
+  assert.ok(calls[0].response_token_ids.length > 0);
+  for (const call of calls) assert.equal(call["gen_ai.prompt.0.content"], `number ${input}`);
+  assert.equal(of("execute_tool next")[0]["gen_ai.tool.call.result"], String(input + 1));
+  assert.equal(of("agentlightning.annotation")[0]["agentlightning.reward.0.value"], input);
+}
 await server.close();
 await model.close();
 rmSync(folder, { recursive: true });
-console.log(`ok: ${ids.length} rollouts on Node ${process.version}`);
-await import("./register.mjs");
+console.log(
+  `ok: ${rollouts.length} rollouts on ${command === undefined ? `Node ${process.version}` : process.argv.slice(2).join(" ")}`,
+);
+if (command === undefined) await import("./register.mjs");
