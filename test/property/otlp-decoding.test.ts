@@ -99,6 +99,41 @@ function reencoded(bytes: Uint8Array): Uint8Array | undefined {
   }
 }
 
+test("a known field of another wire type is passed over like an unknown one", () => {
+  const payloads: Record<number, number[]> = {
+    0: [1],
+    1: Array(8).fill(9),
+    2: [1, 0x61],
+    5: Array(4).fill(9),
+  };
+  const wrap = (tag: number, inner: number[]) => [tag, ...varint(inner.length), ...inner];
+  // Around one span named "n", with `extra` in the request, the resource's spans, the scope's spans or the span.
+  const request = (level: number, extra: number[]) => {
+    const at = (here: number) => (here === level ? extra : []);
+    const span = [...at(3), ...wrap(0x2a, [0x6e])];
+    const scope = [...at(2), ...wrap(0x12, span)];
+    return Uint8Array.from([...at(0), ...wrap(0x0a, [...at(1), ...wrap(0x12, scope)])]);
+  };
+  const plain = decodeProto(request(0, []));
+  expect(plain.map(({ span }) => span.name)).toEqual(["n"]);
+  // The wire type of each field that is read, by its number; one list a level.
+  const fits: Record<number, number>[] = [
+    { 1: 2 },
+    { 1: 2, 2: 2, 3: 2 },
+    { 2: 2 },
+    { 1: 2, 2: 2, 4: 2, 5: 2, 7: 1, 8: 1, 9: 2, 11: 2, 13: 2, 15: 2 },
+  ];
+  for (const [level, fields] of fits.entries()) {
+    for (const [number, fit] of Object.entries(fields)) {
+      for (const [type, payload] of Object.entries(payloads)) {
+        if (Number(type) === fit) continue;
+        const misfit = [...varint((Number(number) << 3) | Number(type)), ...payload];
+        expect(decodeProto(request(level, misfit))).toEqual(plain);
+      }
+    }
+  }
+});
+
 test("bytes by chance are refused or read", () => {
   fc.assert(
     fc.property(fc.uint8Array({ maxLength: 400 }), (bytes) => {
