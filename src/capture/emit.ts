@@ -3,7 +3,6 @@
  *
  * @module
  */
-
 import { AglError } from "../errors.ts";
 import { safeJson } from "../internal/safe-json.ts";
 import { say } from "../internal/say.ts";

@@ -3,7 +3,6 @@
  *
  * @module
  */
-
 import { nodeModule } from "../internal/node-module.ts";
 
 type Zlib = Pick<typeof import("node:zlib"), "gzip">;

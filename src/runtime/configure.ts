@@ -3,7 +3,6 @@
  *
  * @module
  */
-
 import { listenToRegistry } from "../capture/ai-sdk/registry.ts";
 import { createLightningStoreClient, type LightningStoreClient } from "../client/client.ts";
 import { AglError } from "../errors.ts";

@@ -3,7 +3,6 @@
  *
  * @module
  */
-
 import type { AglError } from "../errors.ts";
 import type { OtelSpanExporter } from "../export/exporter-sink.ts";
 import type { FlushReport } from "../export/sink.ts";

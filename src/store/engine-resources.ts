@@ -3,7 +3,6 @@
  *
  * @module
  */
-
 import type { Json } from "../protocol/json.ts";
 import type { NamedResources, ResourcesUpdate } from "../protocol/resources.ts";
 import type { Core } from "./engine-core.ts";

@@ -3,7 +3,6 @@
  *
  * @module
  */
-
 import type { Condition, Selection } from "./selection.ts";
 import type { SqliteValue } from "./sqlite-driver.ts";
 

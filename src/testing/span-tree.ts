@@ -3,7 +3,6 @@
  *
  * @module
  */
-
 import { AGENT_NAME } from "../protocol/semconv.ts";
 import type { Span } from "../protocol/span.ts";
 import type { FinishedSpan } from "../trace/finished-span.ts";

@@ -3,7 +3,6 @@
  *
  * @module
  */
-
 import { attemptContract } from "./store-contract/attempts.ts";
 import type { ContractApi, OpenStore } from "./store-contract/harness.ts";
 import { leaseContract } from "./store-contract/leases.ts";

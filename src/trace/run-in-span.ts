@@ -128,7 +128,10 @@ function followGenerator<T extends AnyGenerator>(
         );
       });
     // A frozen generator: what it will do cannot be seen.
-    if (!hide(generator, method, stepped)) succeed(span, undefined, () => {});
+    if (!hide(generator, method, stepped)) {
+      succeed(span, undefined, () => {});
+      break;
+    }
   }
   return generator;
 }

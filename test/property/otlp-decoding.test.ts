@@ -3,6 +3,7 @@ import { expect, test } from "vitest";
 import { AglError } from "../../src/errors.ts";
 import { decodeTracesJson } from "../../src/protocol/otlp/decode-json.ts";
 import { decodeTracesProto } from "../../src/protocol/otlp/decode-proto.ts";
+import { varint, wrap } from "../server/otlp-bytes.ts";
 import { meaningOf, type RequestModel, requests, toJson, type Visited } from "../server/otlp-model.ts";
 import { oracleDecode, oracleEncode } from "../server/otlp-oracle.ts";
 import { times } from "../times.ts";
@@ -106,13 +107,13 @@ test("a known field of another wire type is passed over like an unknown one", ()
     2: [1, 0x61],
     5: Array(4).fill(9),
   };
-  const wrap = (tag: number, inner: number[]) => [tag, ...varint(inner.length), ...inner];
   // Around one span named "n", with `extra` in the request, the resource's spans, the scope's spans or the span.
   const request = (level: number, extra: number[]) => {
-    const at = (here: number) => (here === level ? extra : []);
-    const span = [...at(3), ...wrap(0x2a, [0x6e])];
-    const scope = [...at(2), ...wrap(0x12, span)];
-    return Uint8Array.from([...at(0), ...wrap(0x0a, [...at(1), ...wrap(0x12, scope)])]);
+    const after = (here: number, rest: Uint8Array) =>
+      here === level ? Buffer.concat([Uint8Array.from(extra), rest]) : rest;
+    const span = after(3, wrap(0x2a, Buffer.from("n")));
+    const scope = after(2, wrap(0x12, span));
+    return after(0, wrap(0x0a, after(1, wrap(0x12, scope))));
   };
   const plain = decodeProto(request(0, []));
   expect(plain.map(({ span }) => span.name)).toEqual(["n"]);
@@ -208,20 +209,14 @@ test("a valid request with one value of another kind is refused or read", () => 
 test("a budget bounds what small bytes can become", () => {
   const span = Buffer.from([0x12, 0x00]);
   const spans = Buffer.concat(Array.from({ length: 1_000 }, () => span));
-  const scope = Buffer.concat([Buffer.from([0x12, ...varint(spans.length)]), spans]);
-  const bytes = Buffer.concat([Buffer.from([0x0a, ...varint(scope.length)]), scope]);
+  const bytes = wrap(0x0a, wrap(0x12, spans));
   expect(decodeProto(bytes, 1_000)).toHaveLength(1_000);
   expect(() => decodeProto(bytes, 999)).toThrow("too many");
 });
 
 test("a message nested without end is refused before the stack is", () => {
-  let value = Buffer.alloc(0);
-  for (let i = 0; i < 1_000; i++) {
-    const list = Buffer.concat([Buffer.from([0x0a, ...varint(value.length)]), value]);
-    value = Buffer.concat([Buffer.from([0x2a, ...varint(list.length)]), list]);
-  }
-  const wrap = (tag: number, inner: Buffer) =>
-    Buffer.concat([Buffer.from([tag, ...varint(inner.length)]), inner]);
+  let value: Uint8Array = new Uint8Array();
+  for (let i = 0; i < 1_000; i++) value = wrap(0x2a, wrap(0x0a, value));
   const attribute = wrap(0x4a, wrap(0x12, value));
   expect(() => decodeProto(wrap(0x0a, wrap(0x12, wrap(0x12, attribute))))).toThrow(
     "nested more than 64 deep",
@@ -233,7 +228,3 @@ test("a message nested without end is refused before the stack is", () => {
     "nested more than 64 deep",
   );
 });
-
-function varint(value: number): number[] {
-  return value < 0x80 ? [value] : [(value & 0x7f) | 0x80, ...varint(value >>> 7)];
-}

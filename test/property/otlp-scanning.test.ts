@@ -5,6 +5,7 @@ import { setOwn } from "../../src/protocol/otlp/attribute.ts";
 import { decodeTracesProto } from "../../src/protocol/otlp/decode-proto.ts";
 import { scanTracesProto, wantedNames } from "../../src/protocol/otlp/scan-proto.ts";
 import type { SpanAttributes } from "../../src/protocol/span.ts";
+import { varint, wrap } from "../server/otlp-bytes.ts";
 import { meaningOf, requests, type Visited } from "../server/otlp-model.ts";
 import { oracleDecode, oracleEncode } from "../server/otlp-oracle.ts";
 import { times } from "../times.ts";
@@ -140,11 +141,3 @@ test("a list of numbers is passed over or refused as it is read, wherever a numb
     times(1_000),
   );
 });
-
-function wrap(tag: number, inner: Uint8Array): Uint8Array {
-  return Buffer.concat([Uint8Array.from([tag, ...varint(inner.length)]), inner]);
-}
-
-function varint(value: number): number[] {
-  return value < 0x80 ? [value] : [(value & 0x7f) | 0x80, ...varint(value >>> 7)];
-}

@@ -3,7 +3,6 @@
  *
  * @module
  */
-
 import { coveringNative } from "../../trace/native-spans.ts";
 import type { OpenSpan } from "../../trace/open-span.ts";
 import { startSpan } from "../../trace/recorder.ts";
